@@ -1,0 +1,1 @@
+"""Studies, rubrics, assignment, calibration and rating: what an annotator does and may see."""

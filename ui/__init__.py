@@ -1,0 +1,1 @@
+"""The faces of the product: pages in the browser and the command line. No logic and no queries of their own."""
