@@ -15,6 +15,7 @@ from core.scenarios import Domain, Frozen, Language, Opener, Scenario, Setting, 
 __all__ = [
     "MAX_ROUNDS",
     "Dialogue",
+    "DialogueSummary",
     "EndReason",
     "Failure",
     "Mode",
@@ -185,3 +186,23 @@ class Dialogue(Frozen):
     def customer_state(self) -> Mapping[str, Any] | None:
         """State of a customer program after its last turn, or None."""
         return next((turn.state for turn in reversed(self.turns) if turn.state is not None), None)
+
+
+class DialogueSummary(Frozen):
+    """One line of a list of dialogues. ``final`` is the final score of the latest scorecard at the default weight."""
+
+    id: str
+    title: str
+    scenario_id: str | None
+    language: Language
+    tier: Tier | None
+    mode: Mode
+    customer: str
+    rounds: int
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    ended_by: EndReason | None = None
+    parent_id: str | None = None
+    branch_index: int | None = None
+    intent: str | None = None
+    final: float | None = None

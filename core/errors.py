@@ -6,6 +6,7 @@
     ├── Forbidden           it exists, but not for this account
     ├── Refused             the request makes no sense in the present state
     │   ├── StillAnswering      the customer has not finished the last reply
+    │   ├── Unanswered          the last salesperson turn has no reply yet: resume, then say more
     │   ├── DialogueOver        the dialogue has ended
     │   └── NothingToAnswer     there is no open turn that the customer could answer
     ├── ModelError          a model could not do its part; the dialogue stays as it was
@@ -40,6 +41,7 @@ __all__ = [
     "StillAnswering",
     "StoreError",
     "TurnConflict",
+    "Unanswered",
 ]
 
 from dataclasses import dataclass
@@ -92,6 +94,13 @@ class StillAnswering(Refused):
 
     def __init__(self) -> None:
         super().__init__("the customer is still answering")
+
+
+class Unanswered(Refused):
+    """The last salesperson turn has no reply yet, because the model failed or the program was stopped."""
+
+    def __init__(self) -> None:
+        super().__init__("the last turn has no reply yet; ask for the reply first")
 
 
 class DialogueOver(Refused):

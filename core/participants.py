@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,7 +54,7 @@ class Customer(Protocol):
         """What produced the replies, for the record: sampling, version, guards."""
         ...
 
-    def reply(self, dialogue: Dialogue) -> AsyncIterator[ReplyEvent]:
+    def reply(self, dialogue: Dialogue) -> AsyncGenerator[ReplyEvent, None]:
         """Stream the customer's next turn: deltas, then one :class:`Reply`.
 
         Called with the salesperson's turn last, or with no turn in this session when the customer opens it.
@@ -71,7 +71,7 @@ class Salesperson(Protocol):
     @property
     def participant(self) -> Participant: ...
 
-    def reply(self, dialogue: Dialogue) -> AsyncIterator[ReplyEvent]:
+    def reply(self, dialogue: Dialogue) -> AsyncGenerator[ReplyEvent, None]:
         """Stream the salesperson's next turn, as :meth:`Customer.reply`."""
         ...
 

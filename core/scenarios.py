@@ -7,7 +7,7 @@ in exactly these shapes; :mod:`data.library` reads it and reports each bad field
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -34,6 +34,7 @@ __all__ = [
     "Text",
     "Tier",
     "TierProfile",
+    "member_of",
     "scenario_id",
 ]
 
@@ -335,6 +336,14 @@ class Scenario(Frozen):
     @property
     def propensity(self) -> float:
         return self.tier.propensity
+
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def member_of(kind: type[E], value: object) -> E | None:
+    """The member of ``kind`` with that value, or None. For values that come from outside."""
+    return next((member for member in kind if member.value == value), None)
 
 
 def scenario_id(base: str, tier: Tier, language: Language) -> str:
