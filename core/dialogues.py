@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, Field
 
@@ -157,6 +157,25 @@ class Dialogue(Frozen):
     ended_by: EndReason | None = None
     failure: Failure | None = Field(default=None, description="The last model failure, while no reply has followed it.")
     meta: Mapping[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scenario: Scenario, *, mode: Mode, salesperson: Participant, customer: Participant, **more: Any) -> Self:
+        """A dialogue that sells ``scenario``, without turns yet. ``more`` are further fields: ``seed``, ``account_id`` …"""
+        return cls(
+            scenario=scenario,
+            scenario_id=scenario.id,
+            language=scenario.language,
+            domain=scenario.domain,
+            tier=scenario.tier.tier,
+            setting=scenario.setting,
+            propensity=scenario.propensity,
+            goal=scenario.goal,
+            opens=scenario.customer.opens,
+            mode=mode,
+            salesperson=salesperson,
+            customer=customer,
+            **more,
+        )
 
     @property
     def session_turns(self) -> tuple[Turn, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from core.dialogues import Dialogue, Participant, TurnFlag, Usage
 
-__all__ = ["Customer", "CustomerSource", "Reply", "ReplyEvent", "Restart", "Salesperson", "TextDelta"]
+__all__ = ["Customer", "CustomerSource", "Reply", "ReplyEvent", "Restart", "Salesperson", "SingleCustomer", "TextDelta"]
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,13 @@ class CustomerSource(Protocol):
     """Where the engine gets the customer of a dialogue from, by its recorded name."""
 
     async def get(self, name: str) -> Customer: ...
+
+
+class SingleCustomer:
+    """A :class:`CustomerSource` that knows one customer, whatever its name."""
+
+    def __init__(self, customer: Customer) -> None:
+        self._customer = customer
+
+    async def get(self, name: str) -> Customer:  # noqa: ARG002 (the one customer answers to every name)
+        return self._customer

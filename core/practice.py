@@ -6,6 +6,7 @@ more. A dialogue of somebody else's is answered like one that does not exist.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -107,6 +108,7 @@ class Practice:
         self._score = score
         self._max_rounds = max_rounds
         self._random = generator or random.SystemRandom()
+        self._scoring = asyncio.Lock()
 
     @property
     def customer(self) -> str:
@@ -164,9 +166,11 @@ class Practice:
         return await self._engine.begin(dialogue.id)
 
     async def snapshot(self, account: Account, dialogue_id: str) -> Snapshot:
-        """The dialogue as it stands. Raises NotFound."""
+        """The dialogue as it stands. Raises NotFound, Forbidden."""
+        self._require_salesperson(account)
         snapshot = await self._engine.snapshot(dialogue_id)
-        self._require_own(account, snapshot.dialogue)
+        if snapshot.dialogue.account_id != account.id:
+            raise NotFound("dialogue", dialogue_id)
         return snapshot
 
     async def follow(self, account: Account, dialogue_id: str, *, hertz: float = 8.0) -> AsyncGenerator[Snapshot, None]:
@@ -242,12 +246,14 @@ class Practice:
         """
         dialogue = (await self.snapshot(account, dialogue_id)).dialogue
         self._require_finished_practice(dialogue)
-        card = await in_thread(lambda: self._store.scorecard(dialogue_id))
-        if card is None:
-            card = self._score(dialogue)
-            if card is not None:
-                await in_thread(lambda: self._store.add_scorecard(dialogue_id, card))
-        return card
+        # One at a time: a page that is opened twice at once must not store two cards.
+        async with self._scoring:
+            card = await in_thread(lambda: self._store.scorecard(dialogue_id))
+            if card is None:
+                card = self._score(dialogue)
+                if card is not None:
+                    await in_thread(lambda: self._store.add_scorecard(dialogue_id, card))
+            return card
 
     async def reveal(self, account: Account, dialogue_id: str) -> CustomerSide:
         """The customer's hidden sheet, after a practice dialogue. Raises Refused before its end, and for a baseline dialogue."""
@@ -258,21 +264,13 @@ class Practice:
         return dialogue.scenario.customer
 
     def _new(self, account: Account, scenario: Scenario, mode: Mode, seed: int | None) -> Dialogue:
-        return Dialogue(
-            scenario=scenario,
-            scenario_id=scenario.id,
-            language=scenario.language,
-            domain=scenario.domain,
-            tier=scenario.tier.tier,
-            setting=scenario.setting,
-            propensity=scenario.propensity,
-            goal=scenario.goal,
+        return Dialogue.of(
+            scenario,
             mode=mode,
             salesperson=Participant(kind="human", name=account.name),
             customer=Participant(kind="model", name=self._customer),
             account_id=account.id,
             seed=self._random.randrange(2**31) if seed is None else seed,
-            opens=scenario.customer.opens,
             max_rounds=self._max_rounds,
         )
 
@@ -280,11 +278,6 @@ class Practice:
     def _require_salesperson(account: Account) -> None:
         if not account.may_open(Audience.PRACTICE):
             raise Forbidden(f"account {account.name!r} may not sell")
-
-    def _require_own(self, account: Account, dialogue: Dialogue) -> None:
-        self._require_salesperson(account)
-        if dialogue.account_id != account.id:
-            raise NotFound("dialogue", dialogue.id)
 
     @staticmethod
     def _require_finished_practice(dialogue: Dialogue) -> None:

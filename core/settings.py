@@ -13,7 +13,13 @@ from typing import Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from core.dialogues import MAX_ROUNDS
 from core.errors import InvalidInput, Problem
@@ -122,13 +128,20 @@ def load_settings(**overrides: Any) -> Settings:
     given = {key: value for key, value in overrides.items() if value is not None}
     try:
         return Settings(**given)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(Problem(str(path), f"not valid TOML: {error}", "mend the file")) from error
+    except OSError as error:
+        raise InvalidInput(Problem(str(path), f"cannot be read: {error.strerror}", "check its permissions")) from error
+    except SettingsError as error:
+        raise InvalidInput(Problem("an environment variable SALESFLOOR_…", str(error), "write it as JSON")) from error
     except ValidationError as error:
         problems = []
         for item in error.errors():
             field = ".".join(str(part) for part in item["loc"])
             variable = "SALESFLOOR_" + field.upper().replace(".", "__")
             source = variable if variable in os.environ else f"{path or 'settings'}: {field}"
-            problems.append(Problem(source, item["msg"], f"got {item['input']!r}"))
+            # The value of a key that there is not may be a secret in the wrong place.
+            unknown = item["type"] == "extra_forbidden"
+            mend = "remove it, or correct its spelling" if unknown else f"got {item['input']!r}"
+            problems.append(Problem(source, "there is no such setting" if unknown else item["msg"], mend))
         raise InvalidInput(*problems) from error

@@ -279,9 +279,7 @@ def _checked_name(name: str) -> str:
     kept = unicodedata.normalize("NFC", name).strip()
     if not 1 <= len(kept) <= _MAX_NAME_CHARACTERS:
         raise InvalidInput(Problem("name", f"it has {len(kept)} characters", f"use 1 to {_MAX_NAME_CHARACTERS}"))
-    unprintable = sorted(
-        {f"U+{ord(c):04X}" for c in kept if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}}
-    )
+    unprintable = sorted({f"U+{ord(c):04X}" for c in kept if unicodedata.category(c) in _UNPRINTABLE and c not in _JOINERS})
     if unprintable:
         raise InvalidInput(Problem("name", f"it holds control characters ({', '.join(unprintable)})", "leave them out"))
     return kept

@@ -51,8 +51,7 @@ def make_engine(url: URL) -> Engine:
     """Make the engine of a checked URL. Opens nothing yet."""
     path = sqlite_path(url)
     if path is None:
-        engine = create_engine(url, json_serializer=_to_json, pool_size=10, max_overflow=30, pool_pre_ping=True)
-        return engine.execution_options(isolation_level="READ COMMITTED")
+        return create_engine(url, json_serializer=_to_json, pool_size=10, max_overflow=30, pool_pre_ping=True)
     engine = create_engine(
         "sqlite://",
         creator=lambda: connect_sqlite(path),

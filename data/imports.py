@@ -7,6 +7,7 @@ The file is read twice: once to find its faults, without the store's lock, and o
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -162,7 +163,7 @@ def _records(path: Path, problems: list[Problem] | None = None) -> Iterator[tupl
 def _parse(line: bytes) -> dict[str, Any]:
     """Raises ValueError."""
     text = line.decode("utf-8")
-    record = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    record = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant, parse_float=_finite)
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")  # noqa: TRY004 (all faults of a line are ValueErrors)
     # Only an escape can smuggle such characters in.
@@ -190,6 +191,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         doubled = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(f"key {doubled[0]!r} stands twice in one object")
     return built
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is too large for a number")
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -132,8 +132,8 @@ def _read(path: Path) -> tuple[Library | None, list[Problem]]:
     tiers = reader.tiers()
     portfolios = reader.portfolios()
     cities = reader.cities()
-    check_customers(customers, products)
-    check_portfolios(portfolios, products, customers)
+    check_customers(customers, products, reader.unread("products"))
+    check_portfolios(portfolios, products, customers, reader.unread("products") | reader.unread("customers"))
     check_cities(cities, customers)
     if not customers and not reader.problems():
         reader.blame(Problem(str(path), "it holds no customers", "put customer files into customers/"))
@@ -159,6 +159,11 @@ class _Reader:
         self._path = path
         self._documents: list[Document] = []
         self._problems: list[Problem] = []
+        self._unread: dict[str, set[str]] = {}
+
+    def unread(self, folder: str) -> set[str]:
+        """``<id>.<language>`` of the folder's files that could not be read: whatever refers to them may be right."""
+        return self._unread.get(folder, set())
 
     def problems(self) -> list[Problem]:
         return [*self._problems, *(problem for document in self._documents for problem in document.problems)]
@@ -181,6 +186,7 @@ class _Reader:
             document = self._open(f"{folder}/{file.name}")
             entry = None if document.problems else document.parse(model)
             if entry is None:
+                self._unread.setdefault(folder, set()).add(file.stem)
                 continue
             key = (id_of(entry), Language(entry.model_dump()["language"]))
             if file.name != f"{key[0]}.{key[1].value}.yaml":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from core.scenarios import CustomerSide, DecisionFactor, Language, Portfolio, Product
 from data.yaml_reader import Document, KeyPath
@@ -16,10 +16,15 @@ _SELLER_SEES = ("goal", "prospect_note")
 
 
 def check_customers(
-    customers: Mapping[Key, tuple[CustomerSide, Document]], products: Mapping[Key, tuple[Product, Document]]
+    customers: Mapping[Key, tuple[CustomerSide, Document]], products: Mapping[Key, tuple[Product, Document]], unread: Set[str]
 ) -> None:
-    """Each customer's product exists and states what eases the concerns; the seller's side gives no secret away."""
+    """Each customer's product exists and states what eases the concerns; the seller's side gives no secret away.
+
+    ``unread``: ``<id>.<language>`` of what is there but could not be read, and has its own problems.
+    """
     for key, (customer, document) in customers.items():
+        if _name(*key) in unread:
+            continue
         if key not in products:
             mend = f"write products/{key[0]}.{key[1].value}.yaml"
             document.blame(("product_id",), f"there is no product {key[0]!r} in {key[1].value!r}", mend)
@@ -38,8 +43,12 @@ def check_portfolios(
     portfolios: Iterable[tuple[Portfolio, Document, int]],
     products: Mapping[Key, tuple[Product, Document]],
     customers: Mapping[Key, tuple[CustomerSide, Document]],
+    unread: Set[str],
 ) -> None:
-    """Each portfolio holds known products of its domain, and somebody was written who came for its target."""
+    """Each portfolio holds known products of its domain, and somebody was written who came for its target.
+
+    ``unread`` as in :func:`check_customers`.
+    """
     seen: set[Key] = set()
     for portfolio, document, number in portfolios:
         language = portfolio.language
@@ -51,12 +60,12 @@ def check_portfolios(
         for place, product_id in enumerate(portfolio.product_ids):
             path: KeyPath = (number, "product_ids", place)
             found = products.get((product_id, language))
-            if found is None:
+            if found is None and _name(product_id, language) not in unread:
                 fault = f"there is no product {product_id!r} in {language.value!r}"
                 document.blame(path, fault, f"write products/{product_id}.{language.value}.yaml, or remove it here")
-            elif found[0].domain is not portfolio.domain:
+            elif found is not None and found[0].domain is not portfolio.domain:
                 document.blame(path, f"{product_id!r} is not of domain {portfolio.domain.value!r}", "keep to one domain")
-        if (portfolio.target_id, language) not in customers:
+        if (portfolio.target_id, language) not in customers and _name(portfolio.target_id, language) not in unread:
             mend = f"write customers/{portfolio.target_id}.{language.value}.yaml, or choose another target"
             document.blame((number, "target_id"), f"nobody was written who buys {portfolio.target_id!r}", mend)
 
@@ -72,6 +81,10 @@ def check_cities(cities: tuple[Cities, Document | None], customers: Mapping[Key,
             fitting = sorted({c for factor in customer.ranked_factors for c in favoured.get(factor, {}).get(language, ())})
             fault = f"{document.name} has {city!r} under none of the ranked factors"
             customer_document.blame(("persona", "city"), fault, f"choose one of {', '.join(fitting)}, or list it there")
+
+
+def _name(entry_id: str, language: Language) -> str:
+    return f"{entry_id}.{language.value}"
 
 
 def _check_secrets(customer: CustomerSide, product: Product, document: Document) -> None:

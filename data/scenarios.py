@@ -94,6 +94,11 @@ class ScenarioRepository:
         )
         return tuple(Scenario.model_validate(body) for body in self._session.exec(statement))
 
+    def summaries(self, scenario_ids: Sequence[str]) -> dict[str, ScenarioSummary]:
+        """Summaries of those of the scenarios that exist, withdrawn or not, by id."""
+        rows = self._session.exec(select(ScenarioRow).where(col(ScenarioRow.id).in_(scenario_ids)))
+        return {row.id: _summary(row) for row in rows}
+
     def revision(self) -> tuple[object, ...]:
         """Changes whenever the library in the store does: a cheap key for what is derived from it."""
         updated, withdrawn = col(ScenarioRow.updated_at), col(ScenarioRow.withdrawn_at)

@@ -82,6 +82,11 @@ class Store:
         """Whether the store has the schema of this program. Raises StoreError as :meth:`current_revision`."""
         return self.current_revision() == schema.head_revision()
 
+    def check_writable(self) -> None:
+        """Raises StoreError if this program may not write to the store. Changes nothing; the schema must be there."""
+        with self.session() as session:
+            session.connection().execute(text("UPDATE account SET name = name WHERE id = -1"))
+
     def migrate(self) -> Path | None:
         """Create the store or bring its schema up to date; return the path of the backup copy if one was made.
 

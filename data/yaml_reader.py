@@ -77,7 +77,8 @@ def read_yaml(path: Path, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = name if mark is None else f"{name}:{mark.line + 1}"
-        tab = "\\t" in str(error.problem)
+        line = "" if mark is None else (text.splitlines() or [""])[min(mark.line, text.count("\n"))]
+        tab = "\t" in line[: len(line) - len(line.lstrip())]
         mend = "indent with spaces, never with tabs" if tab else "mend the YAML (quote text that holds ': ' or '#')"
         document.problems.append(Problem(where, str(error.problem or error.context), mend))
     except yaml.YAMLError as error:
@@ -117,8 +118,8 @@ def _refuse_exotic(text: str, document: Document) -> bool:
     for event in yaml.parse(text, Loader=_Loader):
         line = 1 if event.start_mark is None else event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            found.append((line, "anchors and aliases (&, *) are not supported; write the text out, in quotes if it begins so"))
-        elif getattr(event, "tag", None) and not getattr(event, "implicit", None):
+            found.append((line, "anchors and aliases (&, *) are not supported; write the text out"))
+        elif getattr(event, "tag", None) is not None:
             found.append((line, "tags (!) are not supported; put the text into quotes"))
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1

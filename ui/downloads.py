@@ -97,11 +97,9 @@ class Downloads:
             return error_page(visitor, 404)
         if not dialogue.is_over:
             t = texts(visitor.language)
-            home = first_room(account, visitor.language) or "/"
-            return message_page(visitor, t("errors.not_over_title"), t("errors.not_over"), status=409, actions=((home, t("errors.home")),))
+            home = (first_room(account, visitor.language) or "/", t("errors.home"))
+            return message_page(visitor, t("errors.not_over_title"), t("errors.not_over"), status=409, actions=(home,))
         return account, dialogue
-
-
 
 
 def routes(downloads: Downloads) -> APIRouter:

@@ -9,7 +9,8 @@ another browser's session, and read what hidden parts hold. So each audience has
 * ties each browser session to the first account seen with it;
 * puts the headers of protection on every response, and ends event streams of visitors who have been signed out.
 
-Behind it, ``scope["salesfloor.visitor"]`` is the :class:`ui.identity.Visitor`, ``scope["salesfloor.account"]`` the account or None.
+Behind it, ``scope["salesfloor.visitor"]`` is the :class:`ui.identity.Visitor`, ``scope["salesfloor.account"]`` the account, or
+None.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class Gate:
             logger.exception("nobody can be let in: the store does not answer")
             await self._error_page(Visitor.stranger(scope), 503)(scope, receive, send)
             return
-        scope = self._told(scope) | {"salesfloor.visitor": visitor, "salesfloor.account": visitor.account}
+        scope = {**self._told(scope), "salesfloor.visitor": visitor, "salesfloor.account": visitor.account}
         if mount is None or route is None:
             await self._app(scope, receive, send)
             return
@@ -193,9 +194,7 @@ class Gate:
             return None
         return RedirectResponse(address + _address(scope).removeprefix(scope["path"]), 302)
 
-    def _session_of(
-        self, mount: Mount, route: Route, body: bytes, scope: Scope, receive: Receive
-    ) -> tuple[str | None, Receive]:
+    def _session_of(self, mount: Mount, route: Route, body: bytes, scope: Scope, receive: Receive) -> tuple[str | None, Receive]:
         """The browser session a request is for; makes query and body say the same to the application. Raises BadMessage."""
         rest = scope["path"][len(mount.path) :]
         if route is Route.HEARTBEAT:
@@ -206,7 +205,8 @@ class Gate:
         if route is not Route.MESSAGE:
             return None, receive
         session_or_none, message = checked_message(rest, body)
-        plain = [(n, v) for n, v in scope["headers"] if n.lower() not in (b"content-length", b"content-type", b"transfer-encoding")]
+        of_body = (b"content-length", b"content-type", b"content-encoding", b"transfer-encoding")
+        plain = [(name, value) for name, value in scope["headers"] if name.lower() not in of_body]
         scope["headers"] = [*plain, (b"content-type", b"application/json"), (b"content-length", str(len(message)).encode())]
         return session_or_none, _replay(message, receive)
 
@@ -261,7 +261,7 @@ def _wants_page(scope: Scope) -> bool:
 def _address(scope: Scope) -> str:
     """The path and query asked for."""
     query = scope["query_string"].decode("latin-1")
-    return scope["path"] + (f"?{query}" if query else "")
+    return str(scope["path"]) + (f"?{query}" if query else "")
 
 
 async def _read_body(headers: Headers, receive: Receive, limit: int) -> bytes | Response | None:

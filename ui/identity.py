@@ -206,7 +206,7 @@ def _cookies(scope: Scope) -> dict[str, str]:
 def _language(scope: Scope, account: Account | None) -> Language:
     """The choice made in this browser, else the account's, else the browser's own."""
     chosen = _cookies(scope).get(LANGUAGE_COOKIE)
-    if chosen not in Language and account is not None and account.language is not None:
+    if chosen not in frozenset(Language) and account is not None and account.language is not None:
         return account.language
     accepted = next((value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"accept-language"), None)
     return language_of(chosen, accepted)

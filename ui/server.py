@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
 import socket
 import sys
+import warnings
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -55,26 +57,16 @@ def build_app(services: Services) -> ASGIApp:
     """
     _refuse_variables()
     _keep_files_at_home(services)
-    identity = Identity(services.store, services.settings, secret=load_secret(services.settings.data_dir))
-    api = _api(services, identity)
-    mounts: list[Mount] = []
-    for room in ROOMS:
-        for language in Language:
-            path = mount_path(room.audience, language)
-            demo = _BUILDERS[room.audience](services, texts(language))
-            _mount(api, demo, path, language)
-            pages = frozenset(page[0] for page in demo.pages if page[0])
-            mounts.append(Mount(path, room.audience, language, pages))
-    settings = services.settings
-    return Gate(
-        api,
-        mounts=tuple(mounts),
-        doorman=identity,
-        error_page=error_page,
-        # A proxy hands on the name that the visitor used.
-        local_names_only=is_loopback(settings.host) and not settings.trust_proxy,
-        trust_proxy=settings.trust_proxy,
-    )
+
+    async def assemble() -> ASGIApp:
+        return _assembled(services)
+
+    # Where no event loop runs, Gradio makes one for each of its locks and closes none of them.
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(assemble())
+    finally:
+        loop.close()
 
 
 def run(services: Services, *, say: Callable[[str], object] | None = None) -> None:
@@ -144,28 +136,53 @@ def _keep_files_at_home(services: Services) -> None:
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
 
 
+def _assembled(services: Services) -> ASGIApp:
+    settings = services.settings
+    identity = Identity(services.store, settings, secret=load_secret(settings.data_dir))
+    api = _api(services, identity)
+    mounts: list[Mount] = []
+    for room in ROOMS:
+        for language in Language:
+            path = mount_path(room.audience, language)
+            demo = _BUILDERS[room.audience](services, texts(language))
+            _mount(api, demo, path, language)
+            mounts.append(Mount(path, room.audience, language, frozenset(page[0] for page in demo.pages if page[0])))
+    return Gate(
+        api,
+        mounts=tuple(mounts),
+        doorman=identity,
+        error_page=error_page,
+        # A proxy hands on the name that the visitor used.
+        local_names_only=is_loopback(settings.host) and not settings.trust_proxy,
+        trust_proxy=settings.trust_proxy,
+    )
+
+
 def _mount(api: FastAPI, demo: gr.Blocks, path: str, language: Language) -> None:
     # It caps asynchronous events too, and the default is 40.
     demo.max_threads = 200
     demo.state_session_capacity = 500
     demo.queue(default_concurrency_limit=None, max_size=500)
-    gr.mount_gradio_app(
-        api,
-        demo,
-        path,
-        auth_dependency=_name_of_visitor,
-        run_history=False,
-        show_error=False,
-        footer_links=[],
-        enable_monitoring=False,
-        ssr_mode=False,
-        mcp_server=False,
-        pwa=False,
-        max_file_size=1,
-        theme=look.theme(),
-        head=look.head(language),
-        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
-    )
+    with warnings.catch_warnings():
+        # Said of every application with several pages, also where it was never asked for.
+        warnings.filterwarnings("ignore", message="SSR mode is not supported with multi-page apps")
+        gr.mount_gradio_app(
+            api,
+            demo,
+            path,
+            auth_dependency=_name_of_visitor,
+            run_history=False,
+            show_error=False,
+            footer_links=[],
+            enable_monitoring=False,
+            ssr_mode=False,
+            mcp_server=False,
+            pwa=False,
+            max_file_size=1,
+            theme=look.theme(),
+            head=look.head(language),
+            app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
+        )
 
 
 def _name_of_visitor(request: Request) -> str | None:
@@ -179,7 +196,7 @@ def _api(services: Services, identity: Identity) -> FastAPI:
         try:
             yield
         finally:
-            await services.engine.close()
+            await services.close()
 
     api = FastAPI(
         docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, exception_handlers=_handlers(), redirect_slashes=False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.accounts import Account
+from core.customers.registry import Customers
 from core.engine import DialogueEngine
 from core.errors import Forbidden, NotFound
 from core.practice import Practice
@@ -24,6 +25,13 @@ class Services:
     store: Store
     engine: DialogueEngine
     practice: Practice
+    customers: Customers | None = None
+
+    async def close(self) -> None:
+        """Stop the replies under way and the models that were opened. Belongs to the event loop that used them."""
+        await self.engine.close()
+        if self.customers is not None:
+            await self.customers.close()
 
     async def account(self, name: str | None) -> Account:
         """The account that a request was let in with, as it stands now. Raises Forbidden if it is gone or disabled."""

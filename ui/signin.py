@@ -131,10 +131,9 @@ class SignIn:
         try:
             account = await in_thread(redeem)
         except (Forbidden, NotFound):
-            way_out = ((sign_in_address("/"), t("signin.title")),)
-            return message_page(
-                visitor, t("signin.link_dead_title"), t("signin.link_dead"), t("signin.link_dead_help"), status=410, actions=way_out
-            )
+            said = (t("signin.link_dead"), t("signin.link_dead_help"))
+            way_out = (sign_in_address("/"), t("signin.title"))
+            return message_page(visitor, t("signin.link_dead_title"), *said, status=410, actions=(way_out,))
         self._throttles.address.forgive(address)
         response = RedirectResponse("/set-password", 303)
         await self._identity.sign_in(response, request, account)
@@ -225,7 +224,7 @@ class SignIn:
     async def choose_language(self, request: Request, code: str, wanted: str | None) -> Response:
         """Changes the language and comes back: to ``wanted``, else to the page that the link stood on."""
         visitor = visitor_of(request)
-        if code not in Language:
+        if code not in frozenset(Language):
             return error_page(visitor, 404)
         language = Language(code)
         address = safe_next(localised(safe_next(wanted if wanted is not None else _referring_page(request)), language))
@@ -270,7 +269,10 @@ def routes(sign_in_pages: SignIn) -> APIRouter:
 
     @router.post("/sign-in")
     async def sign_in_post(
-        request: Request, name: Text = "", password: Text = "", next: Text = "/"  # noqa: A002
+        request: Request,
+        name: Text = "",
+        password: Text = "",
+        next: Text = "/",  # noqa: A002
     ) -> Response:
         return await sign_in_pages.sign_in(request, name, password, next)
 
@@ -288,7 +290,10 @@ def routes(sign_in_pages: SignIn) -> APIRouter:
 
     @router.post("/set-password")
     async def set_password(
-        request: Request, current: Text = "", password: Text = "", next: Text = "/"  # noqa: A002
+        request: Request,
+        current: Text = "",
+        password: Text = "",
+        next: Text = "/",  # noqa: A002
     ) -> Response:
         return await sign_in_pages.set_password(request, current, password, next)
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.customers._guard_rules import INVERSION, LEAK, Rule
+from core.customers._guard_rules import Rule, rules_for
 from core.dialogues import TurnFlag
 from core.scenarios import Language
 
@@ -37,7 +37,7 @@ def inspect_reply(text: str, language: Language, script: str | None = None) -> t
 
 def find_role_inversion(text: str, language: Language) -> tuple[Finding, ...]:
     """Where the customer pitches, makes the seller's offers, offers help, or speaks for the company."""
-    return _apply(INVERSION[language], text, TurnFlag.ROLE_INVERSION)
+    return _apply(rules_for(language).role_inversion, text, TurnFlag.ROLE_INVERSION)
 
 
 def find_script_leak(text: str, language: Language, script: str | None = None) -> tuple[Finding, ...]:
@@ -45,7 +45,7 @@ def find_script_leak(text: str, language: Language, script: str | None = None) -
 
     The lines that the script quotes as the customer's own words may be said as they stand.
     """
-    findings = _apply(LEAK[language], text, TurnFlag.SCRIPT_LEAK)
+    findings = _apply(rules_for(language).script_leak, text, TurnFlag.SCRIPT_LEAK)
     if script is not None:
         heading = _recited_heading(text, script)
         if heading is not None:
@@ -79,10 +79,10 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
 _HEADING = re.compile(r"^#+\s*(.+?)\s*$", re.MULTILINE)
 _TOKENS = {Language.EN: re.compile(r"[a-z0-9]+(?:['.][a-z0-9]+)*"), Language.ZH: re.compile(r"[\u4e00-\u9fff]|[a-z0-9]+")}
-_SHINGLE = {Language.EN: 4, Language.ZH: 6}
+_SHINGLE = {Language.EN: 3, Language.ZH: 6}
 _LONG = {Language.EN: 12, Language.ZH: 20}
 """Tokens (words, characters) of overlap that no chance and no common phrase explains."""
-_GAP = 2
+_GAP = 3
 """Changed tokens over which an overlap goes on: "You are" becomes "I am", and it is still a recital."""
 
 

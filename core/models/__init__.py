@@ -17,13 +17,13 @@ from core.models._chat import (
     JsonSchema,
     Progress,
 )
-from core.models._open import Backends, open_backend, sampling_of
+from core.models._open import Backends, open_backend, require_model, sampling_of
 from core.models._openai import OpenAICompatible
 from core.models._retry import Retrying, RetryPolicy
 from core.models._scripted import Drop, ScriptedBackend, Stall, Step
 from core.models._transformers import TransformersBackend
 from core.models._vllm import VllmChild
-from core.models._vllm_launch import VllmLaunch, plan_vllm
+from core.models._vllm_launch import VllmLaunch, plan_vllm, probe_vllm
 
 __all__ = [
     "Backends",
@@ -49,5 +49,7 @@ __all__ = [
     "VllmLaunch",
     "open_backend",
     "plan_vllm",
+    "probe_vllm",
+    "require_model",
     "sampling_of",
 ]

@@ -15,7 +15,7 @@ from core.models._vllm import VllmChild
 from core.models._vllm_launch import plan_vllm
 from core.settings import ModelEndpoint, Sampling, Settings
 
-__all__ = ["Backends", "open_backend", "sampling_of"]
+__all__ = ["Backends", "open_backend", "require_model", "sampling_of"]
 
 _IN_PROCESS = "transformers:"
 _CHILD = "vllm:"
@@ -42,6 +42,12 @@ async def open_backend(name: str, settings: Settings, progress: Progress | None 
     if endpoint is None:
         raise _unknown(name, settings)
     return Retrying(OpenAICompatible(name, endpoint, api_key=_key(name, endpoint)), RetryPolicy(attempts=endpoint.max_attempts))
+
+
+def require_model(name: str, settings: Settings) -> None:
+    """Raises InvalidInput for a name that :func:`open_backend` does not know. Whether the model can be had is not looked at."""
+    if not name.startswith((_IN_PROCESS, _CHILD)) and name not in settings.models:
+        raise _unknown(name, settings)
 
 
 def sampling_of(name: str, settings: Settings) -> Sampling:

@@ -47,15 +47,26 @@ class VllmChild:
         launch: what to run, from :func:`core.models.plan_vllm`.
         start_timeout_s: longest time from start to health.
         progress: told every few seconds how the start is going.
+        port: where to listen on the loopback address; None: a free port, another one if need be.
+        api_key: what requests must carry; None: a key made for each start.
     """
 
     def __init__(
-        self, name: str, launch: VllmLaunch, *, start_timeout_s: float = 600.0, progress: Progress | None = None
+        self,
+        name: str,
+        launch: VllmLaunch,
+        *,
+        start_timeout_s: float = 600.0,
+        progress: Progress | None = None,
+        port: int | None = None,
+        api_key: str | None = None,
     ) -> None:
         self._name = name
         self._launch = launch
         self._start_timeout_s = start_timeout_s
         self._progress = progress or (lambda _: None)
+        self._port = port
+        self._api_key = api_key
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -74,6 +85,15 @@ class VllmChild:
     async def start(self) -> None:
         """Start the server, unless it runs, and return when it is healthy. Raises ModelUnavailable, saying why it died."""
         await self._ready()
+
+    async def stopped(self) -> str:
+        """Wait until the server is gone, and return its last words. Raises ModelUnavailable if it has not been started."""
+        process, reader = self._process, self._reader
+        if process is None or reader is None:
+            raise ModelUnavailable(self._name, "the server has not been started")
+        await process.wait()
+        await asyncio.wait([reader])
+        return self._last_words()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatEvent, None]:
         client = await self._ready()
@@ -104,11 +124,11 @@ class VllmChild:
             await self._stop()
             for left in reversed(range(_PORT_TRIES)):
                 try:
-                    self._client = await self._start_on(_free_port())
+                    self._client = await self._start_on(_free_port() if self._port is None else self._port)
                     return self._client
                 except ModelUnavailable:
                     await self._stop()
-                    if not left or not any(_PORT_TAKEN.search(line) for line in self._log):
+                    if self._port is not None or not left or not any(_PORT_TAKEN.search(line) for line in self._log):
                         raise
                 except BaseException:
                     await self._stop()
@@ -116,7 +136,7 @@ class VllmChild:
             raise AssertionError("unreachable")
 
     async def _start_on(self, port: int) -> OpenAICompatible:
-        key = secrets.token_urlsafe(24)
+        key = self._api_key or secrets.token_urlsafe(24)
         self._log.clear()
         self._progress(f"starting vLLM {self._launch.version} for {self._launch.path} on port {port}")
         self._process = await asyncio.create_subprocess_exec(

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.errors import InvalidInput, Problem
 from core.settings import Settings
 
-__all__ = ["VllmLaunch", "plan_vllm"]
+__all__ = ["VllmLaunch", "plan_vllm", "probe_vllm"]
 
 _PROBE = """
 import importlib.metadata as metadata, json
@@ -85,7 +85,7 @@ class VllmLaunch:
 async def plan_vllm(name: str, path: Path, settings: Settings) -> VllmLaunch:
     """Look at folder and interpreter. Raises InvalidInput naming what is missing and how to get it."""
     python = _found(name, path, settings.vllm_python)
-    version, on_cpu = await _probe(python)
+    version, on_cpu = await probe_vllm(python)
     withheld = frozenset(endpoint.api_key_env for endpoint in settings.models.values() if endpoint.api_key_env)
     return VllmLaunch(python, path, version, on_cpu, settings.vllm_args, withheld)
 
@@ -97,6 +97,10 @@ def _found(name: str, path: Path, python: Path | None) -> Path:
     if python is None:
         mend = "make an environment for vLLM (serve/README.md) and set vllm_python to its interpreter"
         raise InvalidInput(Problem("vllm_python", f"{name} needs it, and it is not set", mend))
+    return _interpreter(python)
+
+
+def _interpreter(python: Path) -> Path:
     # Not resolved: a virtual environment's interpreter is a link, and it is the link that knows the environment.
     python = python.expanduser().absolute()
     if not python.is_file():
@@ -104,8 +108,12 @@ def _found(name: str, path: Path, python: Path | None) -> Path:
     return python
 
 
-async def _probe(python: Path) -> tuple[str, bool]:
-    """Version of vLLM, and whether it must do without a GPU."""
+async def probe_vllm(python: Path) -> tuple[str, bool]:
+    """Version of vLLM in the environment of ``python``, and whether it must do without a GPU.
+
+    Raises InvalidInput where there is no such interpreter, or no vLLM in its environment.
+    """
+    python = _interpreter(python)
     environment = {key: value for key, value in os.environ.items() if key not in _NOT_HANDED_ON}
     pipe = asyncio.subprocess.PIPE
     try:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import text
 
 from core.accounts import Role
-from core.dialogues import Dialogue, EndReason, Failure, Mode
+from core.dialogues import Dialogue, EndReason, Failure, Mode, new_dialogue_id
 from core.engine import MemoryDialogueStore
 from core.errors import DialogueOver, InvalidInput, NotFound, Refused, StoreError, TurnConflict
 from core.scenarios import Language, Setting, Tier
@@ -40,6 +40,7 @@ def add(store: Store, dialogue: Dialogue | None = None) -> Dialogue:
 @ANY_EXAMPLE
 @given(dialogue=dialogues())
 def test_whatever_is_added_comes_back_as_it_was(store: Store, dialogue: Dialogue) -> None:
+    dialogue = dialogue.model_copy(update={"id": new_dialogue_id()})
     added = add(store, dialogue)
     assert added == dialogue
     with store.reading() as session:
@@ -88,8 +89,9 @@ def test_sessions_are_kept_with_their_times(store: Store, kept: SqlDialogueStore
 
 def test_what_no_database_keeps_is_replaced(store: Store, kept: SqlDialogueStore) -> None:
     dialogue = add(store)
-    stored = kept.append(dialogue.id, seller("a\x00b \ud83d c").model_copy(update={"settings": {"x": "\ud83d"}}), 0)
-    assert stored.turns[0].text == "a\ufffdb \ufffd c"
+    stored = kept.append(dialogue.id, seller("a\x00b", settings={"stop": "\x00\ud83d"}), 0)
+    assert stored.turns[0].text == "a\ufffdb"
+    assert stored.turns[0].settings == {"stop": "\x00\ud83d"}
     assert kept.load(dialogue.id) == stored
 
 

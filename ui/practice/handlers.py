@@ -40,12 +40,9 @@ class PracticeHandlers:
         self._texts = texts
 
     @property
-    def max_rounds(self) -> int:
-        return self._practice.max_rounds
-
-    @property
-    def partner_note(self) -> str:
-        return views.partner_note(self._practice.customer, self._texts)
+    def board_head(self) -> str:
+        """The same for everybody: it may stand in the page as built."""
+        return views.board_head(self._practice.customer, self._practice.max_rounds, self._texts)
 
     # -- pages ---------------------------------------------------------------------------------------------------------
 
@@ -54,7 +51,9 @@ class PracticeHandlers:
         scenarios, sold = await self._practice.catalogue(account)
         cards = [views.Card.of(scenario) for scenario in scenarios]
         assignments = await self._practice.assignments(account)
-        return self._top(account, request, "practice"), views.board_value(cards, sold, assignments, self._texts, self.max_rounds)
+        return self._top(account, request, "practice"), views.board_value(
+            cards, sold, assignments, self._texts, self._practice.max_rounds
+        )
 
     async def brief(self, request: gr.Request) -> Update:
         """Outputs: top bar, script, rules, navigator."""
@@ -71,7 +70,7 @@ class PracticeHandlers:
         except (InvalidInput, NotFound):
             return top, gr.skip(), gr.skip(), {"to": ""}
         script = views.brief_html(scenario, tier, self._texts)
-        return top, script, views.rules_html(scenario, self._practice.customer, self.max_rounds, self._texts), gr.skip()
+        return top, script, views.rules_html(scenario, self._practice.customer, self._practice.max_rounds, self._texts), gr.skip()
 
     async def start(self, request: gr.Request) -> dict[str, str]:
         """Starts the sale that the address names, and sends the browser to it."""

@@ -20,8 +20,9 @@ _EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"
 def build(services: Services, texts: Texts) -> gr.Blocks:
     """The application of one interface language."""
     handlers = PracticeHandlers(services, texts)
+    demo: gr.Blocks
     with gr.Blocks(title=f"Salesfloor · {texts('board.title')}", analytics_enabled=False, fill_width=True) as demo:
-        _board_page(demo, handlers, texts)
+        _board_page(demo, handlers)
     with demo.route(texts("brief.title"), "/brief"):
         _brief_page(demo, handlers, texts)
     with demo.route(texts("talk.log"), "/talk"):
@@ -35,14 +36,9 @@ def _bare(element_id: str) -> gr.HTML:
     return gr.HTML(elem_id=element_id, elem_classes="sf-bare", apply_default_css=False)
 
 
-def _board_page(demo: gr.Blocks, handlers: PracticeHandlers, texts: Texts) -> None:
+def _board_page(demo: gr.Blocks, handlers: PracticeHandlers) -> None:
     top = _bare("top")
-    gr.HTML(
-        f"<div class='sf'><h1>{texts('board.title')}</h1>"
-        f"<p class='lead'>{texts('board.lead', rounds=handlers.max_rounds)}</p><p class='small'>{handlers.partner_note}</p></div>",
-        elem_classes="sf-bare",
-        apply_default_css=False,
-    )
+    gr.HTML(handlers.board_head, elem_classes="sf-bare", apply_default_css=False)
     board = ScenarioBoard(elem_id="board", elem_classes="sf-bare")
     demo.load(handlers.board, None, [top, board], **_EVENT)
 

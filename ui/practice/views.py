@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from core.dialogues import Dialogue, DialogueSummary, Mode
+from core.dialogues import Dialogue, DialogueSummary, Mode, Role
 from core.engine import MAX_TURN_CHARACTERS, Phase, Snapshot
 from core.factors import factor_name
 from core.practice import TIER_DRAWN, Assignment
@@ -111,6 +111,11 @@ def _assigned(assignments: Sequence[Assignment]) -> dict[str, Any] | None:
         "go_on": begun.dialogue_id if begun else None,
         "next": str(waiting.id) if waiting else None,
     }
+
+
+def board_head(customer: str, rounds: int, texts: Texts) -> str:
+    """What stands above the board."""
+    return render("practice/board_head.html", t=texts, rounds=rounds, partner=partner_note(customer, texts))
 
 
 # -- the briefing -----------------------------------------------------------------------------------------------------
@@ -268,6 +273,7 @@ def outcome_html(
         again_href=again,
         dialogue_id=dialogue.id,
         card=_card(card, texts) if card is not None else None,
+        not_scored=texts("card.not_scored_help" if _customer_spoke(dialogue) else "card.nothing_to_score"),
         source=_source(card, texts) if card is not None else "",
         hidden=hidden,
         propensity=_number(dialogue.propensity),
@@ -275,6 +281,10 @@ def outcome_html(
         factor_names=[factor_name(factor, dialogue.language) for factor in hidden.ranked_factors] if hidden else [],
         concerns=_concerns(scenario, hidden) if scenario is not None and hidden is not None else [],
     )
+
+
+def _customer_spoke(dialogue: Dialogue) -> bool:
+    return any(turn.role is Role.CUSTOMER for turn in dialogue.turns)
 
 
 def _source(card: Scorecard, texts: Texts) -> str:

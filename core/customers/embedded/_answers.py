@@ -12,6 +12,12 @@ __all__ = ["Reply"]
 SENSITIVE = frozenset({FactTopic.BUDGET, FactTopic.COMPETING_OPTIONS})
 """Facts that weaken a buyer's hand; told a little later than the others."""
 
+MOST_REFUSALS = 4
+"""Refusals in one session after which being asked once more makes the customer go."""
+
+FEWEST_ROUNDS = 5
+"""Rounds before which nobody buys, however willing."""
+
 _QUESTIONS = (
     SellerMove.ASK_NEED,
     SellerMove.ASK_SITUATION,
@@ -70,7 +76,8 @@ class Reply(Draft):
         return True
 
     def _has_had_enough(self) -> bool:
-        hopeless = self.state.refusals >= 3 and self.state.interest < self._tier.step_bar - 0.15
+        refusals, unmoved = self.state.refusals, self.state.interest < self._tier.step_bar - 0.15
+        hopeless = refusals >= MOST_REFUSALS or (refusals >= MOST_REFUSALS - 1 and unmoved)
         pressed = self._heard.offences or self._understood.first(SellerMove.PROPOSE_STEP, SellerMove.CLOSE)
         if self.state.patience > 0.0 and not (hopeless and pressed and not self._heard.eased):
             return False
@@ -213,7 +220,8 @@ class Reply(Draft):
         blocking = self._blocking()
         stands = self.state.step is StepStatus.AGREED
         wanting = self.state.interest >= self._tier.commit_bar and self.state.trust >= 0.3 and not self._wary
-        if wanting and not blocking and (stands or not self._tier.needs_step):
+        acquainted = self.state.rounds >= FEWEST_ROUNDS
+        if wanting and acquainted and not blocking and (stands or not self._tier.needs_step):
             self.state = self.state.update(committed_turn=self.state.turn)
             self._add(CustomerAct.COMMIT, 9, AT_STEP)
             if self.state.step in (StepStatus.PROPOSED, StepStatus.ASKED):
@@ -222,8 +230,9 @@ class Reply(Draft):
             return
         self._add(CustomerAct.DECLINE_CLOSE, 8, AT_STEP)
         self._give_reason(blocking)
-        if not stands and (blocking or self.state.interest < self._tier.step_bar):
-            early = 1.5 if self.state.session_rounds < 4 else 1.0
+        too_early = not acquainted
+        if not stands and (too_early or blocking or self.state.interest < self._tier.step_bar):
+            early = 1.5 if too_early else 1.0
             self.state = self.state.update(
                 refusals=self.state.refusals + 1,
                 interest=self.state.interest - 0.012 * early,
@@ -281,7 +290,7 @@ class Reply(Draft):
             self._leave()
             return
         if self._understood.first(SellerMove.ACCEPT_NO) and self.state.refusals and not self.state.is_won:
-            if self.state.interest < self._tier.step_bar - 0.25:
+            if self.state.refusals > 1 and self.state.interest < self._tier.step_bar - 0.25:
                 self._leave()
             return
         if not self.state.is_won or self._weight(6) > 0 or self._has(CustomerAct.ANSWER_OTHER):

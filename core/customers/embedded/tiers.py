@@ -70,18 +70,18 @@ TIERS: dict[Tier, TierParameters] = {
     ),
     Tier.HARD: TierParameters(
         trust=0.32, patience=0.78, patience_drain=0.022, annoyance=1.0, receptivity=0.78, trust_gain=0.9, reactance=1.15,
-        initiative=0.65, concerns=4, as_question=0.2, persistence=0.65, proof=1.25, main_concerns=2, openness=0.38,
+        initiative=0.65, concerns=4, as_question=0.2, persistence=0.65, proof=1.25, main_concerns=2, openness=0.43,
         step_bar=0.62, commit_bar=0.8, needs_step=True, warmth=-0.04, temper=3.2,
     ),
     Tier.VERY_HARD: TierParameters(
         trust=0.24, patience=0.62, patience_drain=0.026, annoyance=1.25, receptivity=0.72, trust_gain=0.8, reactance=1.3,
-        initiative=0.4, concerns=5, as_question=0.1, persistence=0.8, proof=1.4, main_concerns=3, openness=0.36,
-        step_bar=0.62, commit_bar=0.82, needs_step=True, warmth=-0.1, temper=2.6,
+        initiative=0.4, concerns=5, as_question=0.1, persistence=0.8, proof=1.4, main_concerns=3, openness=0.4,
+        step_bar=0.62, commit_bar=0.82, needs_step=True, warmth=-0.1, temper=2.1,
     ),
     Tier.ADVERSARIAL: TierParameters(
         trust=0.15, patience=0.62, patience_drain=0.028, annoyance=1.2, receptivity=0.42, trust_gain=0.6, reactance=1.5,
-        initiative=0.85, concerns=5, as_question=0.0, persistence=0.9, proof=1.65, main_concerns=5, openness=0.34,
-        step_bar=0.62, commit_bar=0.9, needs_step=True, warmth=-0.2, temper=1.8,
+        initiative=0.85, concerns=5, as_question=0.0, persistence=0.9, proof=1.65, main_concerns=5, openness=0.38,
+        step_bar=0.62, commit_bar=0.9, needs_step=True, warmth=-0.2, temper=1.5,
     ),
 }  # fmt: skip
 """Easy customers ask and tell; medium ones check; hard ones object and want proof; very hard ones say little, come back to

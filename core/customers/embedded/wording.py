@@ -172,21 +172,22 @@ class _Speaker:
 
     def _priorities(self) -> Iterator[list[_Phrase]]:
         """Asked again what matters, they name their decision factors, the first one first."""
-        phrases = self.bank.again["need"]
-        told = sum(key.startswith("again.need.") for key in self._used)
+        told = sum(key.startswith("again.need") for key in self._used)
         ranked = self._side.ranked_factors
         if told < len(ranked):
+            name = "need_more" if told else "need"
             factor = self.bank.factors[ranked[told]]
-            yield [_Phrase(f"again.need.{i}", text.replace("{factor}", factor)) for i, text in enumerate(phrases)]
+            texts = (text.replace("{factor}", factor) for text in self.bank.again[name])
+            yield self._list(f"again.{name}", texts)
         yield self._list("again.situation", self.bank.again["situation"])
 
     def _acknowledge(self, evidence: Evidence) -> list[_Phrase]:
         """Take note of a statement: its number or name, and what it means to this customer."""
         matters = any(factor in self._side.ranked_factors for factor in evidence.factors)
         slots = {"evidence": evidence.name, **self._slots(None)}
-        echo = self._echo(evidence, slots) if self._rng.random() < 0.5 else None
-        remark: _Phrase | None = None
         friendly = self._mood in ("warm", "neutral")
+        echo = self._echo(evidence, slots) if friendly and self._rng.random() < 0.5 else None
+        remark: _Phrase | None = None
         if matters and friendly:
             factor = next(f for f in self._side.ranked_factors if f in evidence.factors)
             remark = self._choose(self._list(f"remark.{factor.value}", self.bank.remarks[factor]), slots)

@@ -102,6 +102,10 @@ def consultative(state: State, scenario: Scenario, number: int, chance: Random, 
         return heard(act(SellerMove.GREET), act(SellerMove.ASK_NEED))
     if last is not None and state.committed_turn is not None:
         return heard(act(SellerMove.FAREWELL))
+    if last is not None and any(m.act is CustomerAct.DECLINE_STEP for m in last.moves):
+        return (
+            heard(act(SellerMove.ACCEPT_NO), act(SellerMove.FAREWELL)) if state.refusals > 1 else heard(act(SellerMove.ACCEPT_NO))
+        )
     if state.step is StepStatus.AGREED:
         return heard(act(SellerMove.CLOSE)) if not declined(last) else heard(act(SellerMove.FAREWELL))
     concerns = {c.id: c for c in scenario.customer.concerns}

@@ -10,6 +10,7 @@ import pytest
 from core.customers.embedded.acts import CustomerAct
 from core.customers.embedded.phrases import MOODS, PhraseBank, load_phrases
 from core.customers.embedded.wording import sentences
+from core.customers.guards import inspect_reply
 from core.scenarios import Language
 
 LANGUAGES = list(Language)
@@ -30,7 +31,8 @@ OWN_WORDS = {
 }
 
 SELLER_TALK = re.compile(
-    r"how (can|may) i (help|assist)|anything else i can (do|help)|let me know if you (have|need)|our (product|plan|offer|rate)s?\b|"
+    r"how (can|may) i (help|assist)|anything else i can (do|help)|let me know if you (have|need)|"
+    r"our (product|plan|offer|rate)s?\b|"
     r"i (can|could) offer you|i('d| would) (recommend|suggest) (our|the)|we offer|happy to help|"
     r"有什么(可以|能)帮|为您服务|我们的(产品|优惠|利率)|给您推荐|我可以为|我们(提供|推出)|欢迎选购|亲，",
     re.IGNORECASE,
@@ -72,6 +74,7 @@ def test_no_phrase_and_no_longer_sentence_stands_twice(bank: PhraseBank) -> None
 
 def test_nobody_plays_the_seller(bank: PhraseBank) -> None:
     assert [phrase for phrase in bank.spoken() if SELLER_TALK.search(phrase)] == []
+    assert [finding for phrase in bank.spoken() for finding in inspect_reply(phrase, bank.language)] == []
 
 
 def test_phrases_are_whole_sentences(bank: PhraseBank) -> None:

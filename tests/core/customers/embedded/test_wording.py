@@ -14,6 +14,7 @@ from core.customers.embedded.acts import CustomerAct, Decision, Move
 from core.customers.embedded.phrases import MOODS
 from core.customers.embedded.policy import begin
 from core.customers.embedded.wording import render, sentences
+from core.customers.guards import inspect_reply
 from core.scenarios import FactTopic, Language, Scenario, Tier
 from tests.core.customers.embedded.acting import SELLERS, Played, library, play, random_seller, scenario
 from tests.core.customers.embedded.test_phrases import SELLER_TALK
@@ -49,6 +50,7 @@ def check(played: Played, language: Language) -> None:
         assert text == text.strip()
         assert text[-1] in ".?!。？！…", text
         assert not SELLER_TALK.search(text), text
+        assert inspect_reply(text, language) == (), text
         if language is Language.EN:
             assert not text[0].islower(), text
 
