@@ -16,6 +16,7 @@ from core.accounts import Account, Audience
 from core.dialogues import MAX_ROUNDS, Dialogue, DialogueSummary, EndReason, Mode, Participant, Role, new_dialogue_id, utc_now
 from core.engine import DialogueEngine, DialogueStore, Snapshot
 from core.errors import Forbidden, InvalidInput, NotFound, Problem, Refused
+from core.hints import Hint
 from core.scenarios import CustomerSide, Frozen, Language, Scenario, Tier, scenario_id
 from core.scoring import Scorecard
 from core.threads import in_thread
@@ -88,7 +89,10 @@ class SalesScenarios(Protocol):
 
 
 class Practice:
-    """The salesperson's use of the engine. ``score`` returns an embedded scorecard, or None where scorers have yet to run."""
+    """The salesperson's use of the engine.
+
+    ``score`` returns an embedded scorecard, or None where scorers have yet to run; ``hint`` a hint, or None where there is none.
+    """
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class Practice:
         *,
         customer: str,
         score: Callable[[Dialogue], Scorecard | None],
+        hint: Callable[[Dialogue], Hint | None] = lambda _: None,
         max_rounds: int = MAX_ROUNDS,
         generator: random.Random | None = None,
     ) -> None:
@@ -106,6 +111,7 @@ class Practice:
         self._scenarios = scenarios
         self._customer = customer
         self._score = score
+        self._hint = hint
         self._max_rounds = max_rounds
         self._random = generator or random.SystemRandom()
         self._scoring = asyncio.Lock()
@@ -254,6 +260,16 @@ class Practice:
                 if card is not None:
                     await in_thread(lambda: self._store.add_scorecard(dialogue_id, card))
             return card
+
+    async def hint(self, account: Account, dialogue_id: str) -> Hint | None:
+        """What is worth doing next in a practice dialogue, only when asked for; None where the customer's back end gives none.
+
+        Raises Refused for a baseline dialogue and for one that is over.
+        """
+        dialogue = (await self.snapshot(account, dialogue_id)).dialogue
+        if dialogue.is_over or dialogue.mode is not Mode.PRACTICE:
+            raise Refused("hints are for practice dialogues that go on")
+        return self._hint(dialogue)
 
     async def reveal(self, account: Account, dialogue_id: str) -> CustomerSide:
         """The customer's hidden sheet, after a practice dialogue. Raises Refused before its end, and for a baseline dialogue."""

@@ -22,7 +22,7 @@ async def in_thread(call: Callable[[], T]) -> T:
     """
     # anyio's shield holds off anyio's own scopes, asyncio's holds off Task.cancel(); either may come.
     with anyio.CancelScope(shield=True):
-        running = asyncio.ensure_future(anyio.to_thread.run_sync(call))
+        running = asyncio.create_task(anyio.to_thread.run_sync(call), name=in_thread.__name__)
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:

@@ -185,9 +185,12 @@ class ScenarioRepository:
     def _upsert_products(self, scenarios: Iterable[Scenario]) -> dict[tuple[str, Language], int]:
         """Keep products and personas of the scenarios; return the ids of the target products' personas."""
         personas: dict[tuple[str, Language], int] = {}
+        kept: set[tuple[str, Language]] = set()
         for scenario in scenarios:
             for product in scenario.products:
-                self._upsert_product(product)
+                if (product.id, product.language) not in kept:
+                    kept.add((product.id, product.language))
+                    self._upsert_product(product)
             key = (scenario.product.id, scenario.language)
             if key not in personas:
                 personas[key] = self._upsert_persona(scenario)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from core.customers.embedded.customer import NAME as EMBEDDED
+from core.customers.embedded.hints import embedded_hint
 from core.customers.embedded.scorecard import embedded_scorecard
 from core.customers.registry import Customers
 from core.dialogues import Dialogue
 from core.engine import DialogueEngine
 from core.errors import InvalidInput
+from core.hints import Hint
 from core.models import require_model
 from core.practice import Practice
 from core.scoring import Scorecard
@@ -46,6 +48,7 @@ def open_services(settings: Settings, *, tell: Tell = logger.info) -> Iterator[S
             SqlScenarios(store),
             customer=settings.customer,
             score=own_scorecard,
+            hint=own_hint,
             max_rounds=settings.max_rounds,
         )
         yield Services(settings=settings, store=store, engine=engine, practice=practice, customers=customers)
@@ -61,3 +64,8 @@ def own_scorecard(dialogue: Dialogue) -> Scorecard | None:
         # The state of another version. The dialogue stays readable, and counts as not scored yet.
         logger.warning("dialogue %s cannot be scored", dialogue.id, exc_info=True)
         return None
+
+
+def own_hint(dialogue: Dialogue) -> Hint | None:
+    """A hint from the embedded customer's state; None for other customers."""
+    return embedded_hint(dialogue) if dialogue.customer.name == EMBEDDED else None

@@ -19,7 +19,7 @@ from data.dialogues import DialogueFilter, DialogueRepository, SqlDialogueStore
 from data.scenarios import ScenarioRepository
 from data.scores import ScoreRepository
 from data.store import Store
-from tests.support.store_factory import NOON, a_card, a_scenario, buyer, dialogues, later, new_dialogue, seller, shipped
+from tests.support.store_factory import NOON, a_card, a_scenario, buyer, deposit_only, dialogues, later, new_dialogue, seller
 
 ANY_EXAMPLE = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -252,7 +252,7 @@ def test_families_hold_every_branch(store: Store) -> None:
 
 
 def test_an_old_dialogue_keeps_the_scenario_it_was_sold_with(store: Store) -> None:
-    library = shipped()
+    library = deposit_only()
     with store.session() as session:
         ScenarioRepository(session).upsert(library)
     dialogue = add(store)
@@ -267,7 +267,7 @@ def test_an_old_dialogue_keeps_the_scenario_it_was_sold_with(store: Store) -> No
 
 def test_what_was_sold_is_counted_by_base(store: Store) -> None:
     with store.session() as session:
-        ScenarioRepository(session).upsert(shipped())
+        ScenarioRepository(session).upsert(deposit_only())
         account = AccountRepository(session).add("Mei", {Role.SALESPERSON})
     over = {"account_id": account.id, "ended_by": "customer", "ended_at": NOON + timedelta(minutes=9)}
     add(store, new_dialogue(**over))

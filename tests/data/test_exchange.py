@@ -143,7 +143,7 @@ def test_unknown_keys_are_kept_and_come_back() -> None:
     assert to_line(write_dialogue(again.dialogue, again.scores)) == to_line(written)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(dialogue=dialogues(for_export=True), cards=st.lists(scorecards(), max_size=2).map(tuple))
 def test_writing_and_reading_are_inverse(dialogue: Dialogue, cards: tuple[Scorecard, ...]) -> None:
     line = to_line(write_dialogue(dialogue, cards))
@@ -160,7 +160,7 @@ def test_writing_and_reading_are_inverse(dialogue: Dialogue, cards: tuple[Scorec
 # -- round trips ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(many=st.lists(st.tuples(dialogues(for_export=True), st.lists(scorecards(), max_size=2)), min_size=1, max_size=4))
 def test_out_in_and_out_again_gives_the_same_bytes(tmp_path: Path, many: list[tuple[Dialogue, list[Scorecard]]]) -> None:
     folder = tmp_path / new_dialogue_id()

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,13 @@ def fresh_postgres() -> Iterator[str]:
 @cache
 def shipped() -> Library:
     return load(SHIPPED_LIBRARY)
+
+
+def deposit_only() -> Library:
+    """A library of one product and its customers in both languages: quick to keep."""
+    library = shipped()
+    customers = {key: item for key, item in library.customers.items() if key[0] == "fin-deposit-01"}
+    return replace(library, customers=customers, portfolios=())
 
 
 @cache

@@ -10,7 +10,7 @@ import gradio as gr
 from sqlmodel import Session
 
 from core.accounts import Account, Role
-from core.errors import InvalidInput, NotFound, SalesfloorError
+from core.errors import NotFound, SalesfloorError
 from core.threads import in_thread
 from data.accounts import AccountRepository
 from data.baselines import BaselineRepository
@@ -35,7 +35,7 @@ Update = tuple[Any, ...]
 class BaselineHandlers:
     """The handlers of one interface language.
 
-    Outputs of every change: notice, collections, salespeople, open baselines, name box, query box, confirmation.
+    Outputs of every change: notice, collections, salespeople, open baselines, name box, query box, confirmation, count.
     """
 
     def __init__(self, services: Services, texts: Texts, generator: random.Random | None = None) -> None:
@@ -65,7 +65,7 @@ class BaselineHandlers:
             n = await in_thread(count)
         except SalesfloorError as error:
             return views.notice_html(message_of(error, self._texts), fault=True)
-        return views.notice_html(self._texts("admin.matching", n=n, total=n * len(sellers)))
+        return views.hint_html(self._texts("admin.matching", n=n, total=n * len(sellers)))
 
     async def create(self, name: Any, query: Any, people: Any, request: gr.Request) -> Update:
         """Create a baseline and give every salesperson all of its scenarios, in an order of their own."""
@@ -116,13 +116,11 @@ class BaselineHandlers:
             return await self._shown(await in_thread(run), clears_form=clears_form)
         except Told as told:
             return self._faulty(str(told))
-        except InvalidInput as error:
-            return self._faulty(message_of(error, self._texts))
         except SalesfloorError as error:
             return self._faulty(message_of(error, self._texts))
 
     def _faulty(self, text: str) -> Update:
-        return views.notice_html(text, fault=True), *(gr.skip() for _ in range(6))
+        return views.notice_html(text, fault=True), *(gr.skip() for _ in range(7))
 
     async def _shown(self, notice: str, *, clears_form: bool = False) -> Update:
         def read() -> tuple[list[views.BaselineView], tuple[Account, ...]]:
@@ -142,6 +140,7 @@ class BaselineHandlers:
             gr.update(value="") if clears_form else gr.skip(),
             gr.update(value="") if clears_form else gr.skip(),
             gr.update(value=False),
+            gr.update(value="") if clears_form else gr.skip(),
         )
 
     def _sellers(self, session: Session, ids: list[int]) -> list[Account]:

@@ -109,8 +109,8 @@ def _baselines_page(demo: gr.Blocks, handlers: BaselineHandlers, t: Texts) -> No
                 which = gr.Dropdown([], label=t("admin.close_choose"), elem_id="which", value=None)
                 sure = gr.Checkbox(label=t("admin.close_sure"), elem_id="sure")
                 close = gr.Button(t("admin.close"), elem_id="close", variant="stop", size="md")
-    shown = [notice, listing, people, which, name, query, sure]
+    shown = [notice, listing, people, which, name, query, sure, count]
     demo.load(handlers.open_page, None, [top, *shown], **_EVENT)
-    gr.on([query.blur, people.input], handlers.preview, [query, people], count, **_EVENT)
+    gr.on([query.input, people.input], handlers.preview, [query, people], count, trigger_mode="always_last", **_EVENT)
     create.click(handlers.create, [name, query, people], shown, trigger_mode="once", **_EVENT)
     close.click(handlers.close, [which, sure], shown, trigger_mode="once", **_EVENT)

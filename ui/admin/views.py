@@ -17,6 +17,7 @@ __all__ = [
     "account_choices",
     "accounts_html",
     "baselines_html",
+    "hint_html",
     "link_html",
     "notice_html",
     "role_choices",
@@ -104,6 +105,11 @@ def link_html(account: Account, address: str, expires: datetime, texts: Texts) -
 def notice_html(text: str, *, fault: bool = False) -> str:
     """A line above the page, read out by screen readers."""
     return render("admin/notice.html", text=text, fault=fault)
+
+
+def hint_html(text: str) -> str:
+    """A quiet line beside what it is about."""
+    return render("admin/hint.html", text=text)
 
 
 def _day(moment: datetime) -> str:

@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.customers.embedded.customer import NAME as EMBEDDED
 from core.errors import SalesfloorError
 from core.models import open_backend, plan_vllm, probe_vllm, require_model
 from core.settings import Settings
+from ui.cli._common import EMBEDDED
 from ui.cli._findings import Finding, fail, ok, warn
 
 __all__ = ["check_models"]

@@ -1,4 +1,8 @@
-"""What several commands share: the option ``--store``, opening the store, the server's address."""
+"""What several commands share: the option ``--store``, opening the store, the server's address.
+
+The model clients and Gradio take seconds to import. The commands that need them import them when they run, so that the others
+start at once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ from data.opening import open_store
 from data.store import Store
 from ui.cli._output import note
 
-__all__ = ["StoreOption", "opened_store", "server_address"]
+__all__ = ["EMBEDDED", "StoreOption", "opened_store", "server_address"]
+
+EMBEDDED = "embedded"
+"""Name of the customer and of the scorers that come with the program."""
 
 StoreOption = Annotated[
     str | None,

@@ -61,7 +61,10 @@ def list_accounts(store: StoreOption = None) -> None:
 
 @app.command("disable")
 def disable(name: Name, store: StoreOption = None) -> None:
-    """Shut an account out: it is signed out everywhere at once. What it sold and rated stays."""
+    """Shut an account out.
+
+    It is signed out everywhere at once. What it sold and rated stays.
+    """
     with opened_store(store) as opened, opened.session() as session:
         accounts = AccountRepository(session)
         account = accounts.disable(accounts.by_name(name).id)
@@ -91,7 +94,10 @@ def link(
     ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Print a link that signs the account in once. Nothing else is written to standard output."""
+    """Print a link that signs the account in once.
+
+    Nothing else is written to standard output.
+    """
     begins = server_address(load_settings(store=store)) if address is None else _checked(address)
     with opened_store(store) as opened, opened.session() as session:
         token = AccountRepository(session).issue_link(name)

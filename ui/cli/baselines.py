@@ -71,7 +71,7 @@ def list_baselines(store: StoreOption = None) -> None:
             baseline.name,
             "open" if baseline.is_open else "closed",
             f"{sum(person.finished for person in people)} of {sum(person.assigned for person in people)} finished",
-            f"{len(people)} people",
+            f"{len(people)} {'person' if len(people) == 1 else 'people'}",
             f"since {baseline.created_at:%Y-%m-%d}",
         )
         for baseline, people in baselines

@@ -10,7 +10,6 @@ import typer
 from core.errors import InvalidInput
 from core.settings import Settings, config_file, load_settings
 from ui.cli._check_machine import check_machine, check_packages, check_port
-from ui.cli._check_models import check_models
 from ui.cli._check_store import check_library, check_store
 from ui.cli._common import StoreOption
 from ui.cli._findings import Finding, Level, fail, ok
@@ -20,7 +19,10 @@ __all__ = ["doctor"]
 
 
 def doctor(store: StoreOption = None) -> None:
-    """Check the installation, the store and the models. Each line says ok, warn or fail, and what to do; it changes nothing."""
+    """Check the installation, the store and the models.
+
+    Each line says ok, warn or fail, and what to do. Nothing is changed. Exit status 1 if anything fails.
+    """
     failed = 0
     with progress("Looking …"):
         findings = list(_examine(store))
@@ -32,6 +34,8 @@ def doctor(store: StoreOption = None) -> None:
 
 
 def _examine(store: str | None) -> Iterator[Finding]:
+    from ui.cli._check_models import check_models  # noqa: PLC0415 (see _common)
+
     settings, findings = _configuration(store)
     yield from findings
     yield from check_packages()

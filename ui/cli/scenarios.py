@@ -49,7 +49,7 @@ def validate(
 ) -> None:
     """Check a library: every fault is named by file, line and field."""
     library = _load(path)
-    out(f"{path or 'The shipped library'}: all is well; {_contents(library)}")
+    out(f"{path or 'The shipped library'}: all is well: {_contents(library)}")
 
 
 @app.command("import")

@@ -5,21 +5,21 @@ from __future__ import annotations
 import logging
 import shlex
 import socket
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from core.accounts import Role
-from core.customers.embedded.customer import NAME as EMBEDDED
 from core.errors import NotFound
 from core.settings import load_settings
 from data.accounts import LINK_LIFETIME, AccountRepository
 from data.store import Store
-from ui.cli._common import StoreOption, server_address
+from ui.cli._common import EMBEDDED, StoreOption, server_address
 from ui.cli._output import columns, note, out
 from ui.headers import is_loopback
-from ui.services import Services
-from ui.wiring import open_services
+
+if TYPE_CHECKING:
+    from ui.services import Services
 
 __all__ = ["serve"]
 
@@ -39,6 +39,8 @@ def serve(
 ) -> None:
     """Serve the pages until you press Ctrl+C."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    from ui.wiring import open_services  # noqa: PLC0415 (see _common)
+
     settings = load_settings(store=store, host=host, port=port)
     if settings.port == 0:
         settings = settings.model_copy(update={"port": _free_port(settings.host)})
@@ -51,8 +53,7 @@ def serve(
             for line in _invitation(services, given=store):
                 out(line)
 
-        # Gradio takes seconds to import, which no other command should wait for.
-        from ui.server import run  # noqa: PLC0415
+        from ui.server import run  # noqa: PLC0415 (see _common)
 
         note("Opening the pages …")
         run(services, say=opened)

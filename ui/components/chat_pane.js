@@ -34,8 +34,10 @@ const build = () => {
   ui.clock = make("span", { class: "clock", "aria-label": words("elapsed") });
   ui.script = make("button", { class: "sf-button small only-narrow", type: "button", onclick: () => document.body.classList.toggle("sf-side-open") }, words("script"));
   ui.finish = make("button", { class: "sf-button small", type: "button", id: "finish", onclick: () => ask_finish(true) }, words("finish"));
+  ui.hint_button = make("button", { class: "sf-button quiet small", type: "button", id: "hint", title: words("hint_help"), onclick: () => send_event("expand", { t: "hint" }) }, words("hint_button"));
+  ui.advice = make("div", { class: "advice", hidden: true, role: "status" });
   ui.meter = make("i");
-  ui.head = make("div", { class: "head" }, make("div", { class: "facts" }, ui.round, ui.clock, ui.phase), make("div", { class: "sf-actions" }, ui.script, ui.finish));
+  ui.head = make("div", { class: "head" }, make("div", { class: "facts" }, ui.round, ui.clock, ui.phase), make("div", { class: "sf-actions" }, ui.script, ui.hint_button, ui.finish));
   ui.confirm = make("div", { class: "confirm", hidden: true, role: "alertdialog", "aria-label": words("finish") },
     make("span", {}, words("finish_sure")),
     make("button", { class: "sf-button small primary", type: "button", id: "finish-yes", onclick: () => { ask_finish(false); send_event("stop", { t: "finish" }); } }, words("finish_yes")),
@@ -49,7 +51,7 @@ const build = () => {
   ui.send = make("button", { class: "sf-button primary", type: "submit", id: "send" }, words("send"));
   ui.form = make("form", { class: "composer", onsubmit: e => { e.preventDefault(); send(); } }, ui.box, ui.send);
   ui.hint = make("p", { class: "hint small" }, words("hint"));
-  root.replaceChildren(ui.head, make("div", { class: "sf-meter", "aria-hidden": "true" }, ui.meter), ui.confirm, ui.scroll, ui.form, ui.hint);
+  root.replaceChildren(ui.head, make("div", { class: "sf-meter", "aria-hidden": "true" }, ui.meter), ui.confirm, ui.advice, ui.scroll, ui.form, ui.hint);
   const draft = view.draft || stored(draft_key());
   if (draft && !view.over) { ui.box.value = draft; grow(); }
   if (window.BroadcastChannel) {
@@ -131,6 +133,8 @@ const paint_controls = () => {
   document.body.classList.toggle("sf-over", view.over);
   ui.form.hidden = ui.hint.hidden = view.over;
   ui.finish.hidden = view.over || view.turns.length === 0;
+  ui.hint_button.hidden = view.over || !view.may_hint || view.phase !== "salesperson";
+  if (ui.hint_button.hidden) ui.advice.hidden = true;
   ui.send.disabled = !may_send() || !ui.box.value.trim();
   ui.round.textContent = words("round", { n: Math.min(view.rounds + (view.phase === "salesperson" ? 1 : 0) || 1, view.max_rounds), total: view.max_rounds });
   ui.meter.style.width = (100 * view.rounds / view.max_rounds) + "%";
@@ -163,9 +167,10 @@ const watch_over = () => {
 
 const receive = () => {
   const message = props.value;
-  if (!message || !["full", "partial", "notice"].includes(message.t)) return;
+  if (!message || !["full", "partial", "notice", "hint"].includes(message.t)) return;
   heard = Date.now();
   if (message.t === "partial") { if (view) { const stay = near_end(); partial = message.text; view.phase = "answering"; paint_partial(); if (stay) to_end(); } return; }
+  if (message.t === "hint") { if (view) { ui.advice.textContent = message.text; ui.advice.hidden = false; } return; }
   if (message.t === "notice") {
     busy = false; restore(); if (view) { paint(); say_notice(message.text); ui.box.focus(); }
     return;

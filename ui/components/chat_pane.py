@@ -12,10 +12,11 @@ class ChatPane(DrawnComponent):
 
     * ``full``: the dialogue as it stands (:func:`ui.practice.views.chat_value`);
     * ``partial``: ``text``, the reply so far;
-    * ``notice``: ``text``, why the last message was not taken; it goes back into the box.
+    * ``notice``: ``text``, why the last message was not taken; it goes back into the box;
+    * ``hint``: ``text``, advice that was asked for.
 
     Events from the browser and the value that comes with each: ``submit`` (``text``, ``key``), ``retry``, ``stop`` (finish),
-    ``select`` (``index``: branch there), ``tick`` (tell me how things stand). Each carries ``id``, the dialogue.
+    ``select`` (``index``: branch there), ``tick`` (tell me how things stand), ``expand`` (a hint). Each carries ``id``, the dialogue.
     """
 
     name_of_files = "chat_pane"

@@ -154,6 +154,15 @@ class PracticeHandlers:
         except SalesfloorError as error:
             return {"t": "notice", "text": message_of(error, self._texts)}, gr.skip()
 
+    async def hint(self, value: Any, request: gr.Request) -> dict[str, Any]:
+        """Output: chat. A hint, because it was asked for."""
+        account = await self._account(request)
+        try:
+            hint = await self._practice.hint(account, _text(value, "id"))
+        except SalesfloorError as error:
+            return {"t": "notice", "text": message_of(error, self._texts)}
+        return {"t": "hint", "text": views.hint_text(hint, self._texts)}
+
     async def branch(self, value: Any, request: gr.Request) -> Update:
         """Outputs: chat, navigator. The old wording travels in the address of the parent's turn, not as text."""
         account = await self._account(request)

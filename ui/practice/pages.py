@@ -71,6 +71,7 @@ def _talk_page(demo: gr.Blocks, handlers: PracticeHandlers) -> None:
     chat.retry(handlers.retry, chat, shown, trigger_mode="once", **_EVENT)
     chat.stop(handlers.finish, chat, shown, trigger_mode="once", **_EVENT)
     chat.tick(handlers.sync, chat, shown, trigger_mode="once", **_EVENT)
+    chat.expand(handlers.hint, chat, chat, trigger_mode="once", **_EVENT)
     chat.select(handlers.branch, chat, [chat, navigator], trigger_mode="once", **_EVENT)
 
 

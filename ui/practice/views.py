@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from core.dialogues import Dialogue, DialogueSummary, Mode, Role
 from core.engine import MAX_TURN_CHARACTERS, Phase, Snapshot
 from core.factors import factor_name
+from core.hints import Hint
 from core.practice import TIER_DRAWN, Assignment
 from core.scenarios import CustomerSide, Domain, Language, Product, Scenario, Tier
 from core.scoring import DEFAULT_WEIGHT, Scorecard
@@ -188,6 +189,7 @@ def chat_value(snapshot: Snapshot, texts: Texts, draft: str = "") -> dict[str, A
         "started_at": dialogue.started_at.isoformat(),
         "ended_at": dialogue.ended_at.isoformat() if dialogue.ended_at is not None else None,
         "may_branch": dialogue.mode is Mode.PRACTICE,
+        "may_hint": dialogue.mode is Mode.PRACTICE and dialogue.customer.name == "embedded",
         "draft": draft,
         "turns": [
             {
@@ -204,6 +206,14 @@ def chat_value(snapshot: Snapshot, texts: Texts, draft: str = "") -> dict[str, A
         ],
         "texts": texts.section("talk"),
     }
+
+
+def hint_text(hint: Hint | None, texts: Texts) -> str:
+    if hint is None:
+        return texts("hint.none")
+    topic = texts(f"terms.topic_{hint.topic.value}") if hint.topic is not None else ""
+    joined = texts("hint.joined").join(hint.evidence)
+    return texts(f"hint.{hint.kind.value}", topic=topic, concern=hint.concern or "", evidence=joined)
 
 
 def side_html(dialogue: Dialogue, outcome: str, family: Sequence[DialogueSummary], texts: Texts) -> str:

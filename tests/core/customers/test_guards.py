@@ -1,9 +1,13 @@
 """The guards on written examples: measured, with floors, and printed (``-s`` shows the figures)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from core.customers import guards
 from core.customers.guards import Finding, find_role_inversion, find_script_leak, inspect_reply
 from core.dialogues import TurnFlag
 from core.scenarios import Language
@@ -67,6 +71,25 @@ def test_the_lines_that_the_script_gives_the_customer_may_be_said(language: Lang
         flagged |= {line: findings for line in lines if (findings := inspect_reply(line, language, script))}
     print(f"{language.value}: {count} lines of the library, {len(flagged)} flagged")
     assert count >= 20
+    assert not flagged
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(inner)
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_the_embedded_customers_phrases_pass(language: Language) -> None:
+    """Another corpus of proper customer speech, written by somebody else for another purpose."""
+    bank = Path(guards.__file__).parent / "embedded" / f"phrases.{language.value}.yaml"
+    phrases = list(strings_in(yaml.safe_load(bank.read_text(encoding="utf-8"))))
+    flagged = {phrase: findings for phrase in phrases if (findings := inspect_reply(phrase, language))}
+    print(f"{language.value}: {len(phrases)} phrases of the embedded customer, {len(flagged)} flagged")
+    assert len(phrases) > 100
     assert not flagged
 
 

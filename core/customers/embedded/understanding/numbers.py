@@ -44,22 +44,18 @@ class Quantity:
         """Whether both say the same. A number without a unit equals one with a unit when it can hardly be a coincidence."""
         tolerance = TIME_TOLERANCE if self.dimension is Dimension.TIME else 1e-6
         if abs(self.value - other.value) > tolerance * max(abs(self.value), abs(other.value)):
-            return self._bare(other)
+            return False
         if self.dimension is other.dimension:
             return self.dimension is not Dimension.UNIT or self.unit == other.unit
         return Dimension.PLAIN in (self.dimension, other.dimension) and _is_telling(self.value)
 
-    def _bare(self, other: Quantity) -> bool:
-        return False if self.dimension is other.dimension else False
-
     @property
-    def key(self) -> str:
-        """Canonical form; equal quantities of one unit share it, apart from the tolerance on durations."""
-        return f"{self.value:.10g}{self.unit or self.dimension.value}"
+    def is_telling(self) -> bool:
+        """Whether the number is unlikely to turn up by chance: a fraction, or a large one."""
+        return _is_telling(self.value)
 
 
 def _is_telling(value: float) -> bool:
-    """Whether a number is unlikely to turn up by chance: a fraction, or a large one."""
     return value != int(value) or value >= 100
 
 
@@ -291,7 +287,11 @@ _ZH_QUANTITY = re.compile(
 )
 _ZH_HALF = re.compile(r"半")
 _NOT_NUMBERS = ("万一", "千万", "一千零一", "百万", "一一")
-_ZH_OTHER_UNIT = re.compile(r"[㐀-鿿]{1,2}|[a-z]+")
+_ZH_OTHER_UNIT = re.compile(
+    "公里|千米|厘米|毫米|平方米|立方米|平米|平方|公斤|千克|毫升|千瓦|分贝|英寸|[米里升度斤克瓦帕寸吋家个次种项条座辆台张款道层档只倍岁人位名节堂门件块粒]"
+    "|(?:kwh|km|cm|mm|kg|ml|db|pa|mah|gb|tb|kw|l|w|m|g)(?![a-z])"
+)
+_ZH_METRES = re.compile(r"[零一二三四五六七八九\d]{1,2}(?![零一二三四五六七八九十百千万\d])")
 
 
 def _chinese(text: str) -> list[Quantity]:
@@ -319,23 +319,38 @@ def _chinese_at(text: str, match: re.Match[str]) -> Quantity | None:
     for name, dimension, unit, factor in _ZH_UNITS:
         if text.startswith(name, end):
             return _with_unit(text, match, value, (name, dimension, unit, factor))
-    if raw in _NOT_NUMBERS or (len(raw) == 1 and not raw.isdigit() and not _counts(text, end)):
+    other = _ZH_OTHER_UNIT.match(text, end)
+    if raw in _NOT_NUMBERS or (len(raw) == 1 and not raw.isdigit() and other is None):
         return None
     if text.startswith("个半小时", end):
         return Quantity((value + 0.5) * 60, Dimension.TIME, "", match.start(), end + 4)
-    other = _ZH_OTHER_UNIT.match(text, end)
     if other is None:
         return Quantity(value, Dimension.PLAIN, "", match.start(), end)
-    name = other.group()[0] if not other.group()[0].isascii() else other.group()
-    return Quantity(value, Dimension.UNIT, _ZH_ALIASES.get(name, name), match.start(), end)
+    unit = _ZH_ALIASES.get(other.group(), other.group())
+    metres = _ZH_METRES.match(text, other.end()) if unit == "米" else None
+    if metres is not None:
+        # 两米八二 is 2.82 metres.
+        return Quantity(float(f"{value:g}.{_digits(metres.group())}"), Dimension.UNIT, unit, match.start(), metres.end())
+    return Quantity(value, Dimension.UNIT, unit, match.start(), other.end())
 
 
-_ZH_ALIASES = {"l": "升", "公": "公", "km": "公", "度": "度", "kwh": "度", "家": "家", "个": "个", "w": "瓦", "kw": "千"}
-_COUNTERS = frozenset("家个次种项条座辆台张款道层档只")
+_ZH_ALIASES = {
+    "l": "升",
+    "km": "公里",
+    "kwh": "度",
+    "w": "瓦",
+    "kw": "千瓦",
+    "m": "米",
+    "cm": "厘米",
+    "mm": "毫米",
+    "kg": "公斤",
+    "千克": "公斤",
+}
+_ZH_ALIASES |= {"g": "克", "ml": "毫升", "db": "分贝", "pa": "帕", "吋": "英寸", "寸": "英寸", "千米": "公里"}
 
 
-def _counts(text: str, end: int) -> bool:
-    return end < len(text) and text[end] in _COUNTERS
+def _digits(numerals: str) -> str:
+    return "".join(char if char.isdigit() else str(_DIGITS[char]) for char in numerals)
 
 
 def _with_unit(text: str, match: re.Match[str], value: float, unit: tuple[str, Dimension, str, float]) -> Quantity:
