@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, field_validator
 
 from core.scenarios import Domain, Frozen, Language, Opener, Scenario, Setting, Tier
 
@@ -108,6 +108,12 @@ class NewTurn(Frozen):
         default=None, description="What a customer program knew after this turn; never sent to a page while selling."
     )
     created_at: AwareDatetime = Field(default_factory=utc_now)
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _is_unicode(cls, text: object) -> object:
+        """A browser or a model may send half a surrogate pair, which no UTF-8 store can keep: it becomes a question mark."""
+        return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "") if isinstance(text, str) else text
 
 
 class Turn(NewTurn):

@@ -21,7 +21,7 @@ from core.dialogues import utc_now
 from core.errors import Forbidden, InvalidInput, NotFound, Problem, Refused
 from core.scenarios import Language
 from data.passwords import hash_password, needs_rehash, verify_password
-from data.rows import is_duplicate, required_id
+from data.rows import is_duplicate, required_id, storable
 from data.store import Store
 from data.tables import AccountRoleRow, AccountRow, SignInLinkRow, WebSessionRow
 
@@ -289,7 +289,7 @@ def _key(name: str) -> str:
     """Names that look the same are the same: compatibility forms and case are folded, runs of spaces are one."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     folded = folded.translate(dict.fromkeys(map(ord, _JOINERS)))
-    return " ".join(folded.encode("utf-8", "replace").decode().split())
+    return " ".join(storable(folded).split())
 
 
 def _hash(token: str) -> str:

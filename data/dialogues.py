@@ -92,11 +92,15 @@ class DialogueRepository:
         if dialogue.failure is not None:
             self._insert_failure(dialogue.id, dialogue.failure, dialogue.session, len(dialogue.turns))
 
-    def append(self, dialogue_id: str, turn: NewTurn, index: int, *, ends: EndReason | None = None) -> Dialogue:
+    def append(
+        self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
         """As :meth:`core.engine.DialogueStore.append`."""
         row = self._row(dialogue_id, lock=True)
         if row.ended_by is not None:
             raise DialogueOver
+        if session not in (None, row.session):
+            raise TurnConflict(f"dialogue {dialogue_id} is in session {row.session}, no longer in {session}")
         if index != self._turn_count(dialogue_id):
             raise TurnConflict(f"turn {index} of dialogue {dialogue_id} is there already, or one before it is missing")
         placed = Turn.model_validate({**dict(turn), "index": index, "session": row.session})
@@ -230,9 +234,11 @@ class SqlDialogueStore:
         with self._store.reading() as session:
             return DialogueRepository(session).get(dialogue_id)
 
-    def append(self, dialogue_id: str, turn: NewTurn, index: int, *, ends: EndReason | None = None) -> Dialogue:
-        with self._store.session() as session:
-            return DialogueRepository(session).append(dialogue_id, turn, index, ends=ends)
+    def append(
+        self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
+        with self._store.session() as transaction:
+            return DialogueRepository(transaction).append(dialogue_id, turn, index, session=session, ends=ends)
 
     def end(self, dialogue_id: str, reason: EndReason, at: datetime) -> Dialogue:
         with self._store.session() as session:

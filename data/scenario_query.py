@@ -10,10 +10,13 @@ from typing import Final
 
 from core.errors import InvalidInput, Problem
 from core.scenarios import Domain, Frozen, Language, Setting, Tier
+from data.rows import storable
 
 __all__ = ["ScenarioQuery", "parse_query"]
 
 _CLOSED: Final[dict[str, type[StrEnum]]] = {"language": Language, "tier": Tier, "domain": Domain, "setting": Setting}
+_NOTHING: Final = "?"
+"""No id begins with it."""
 _KEYS: Final = ("language", "tier", "domain", "category", "setting", "id")
 
 
@@ -36,7 +39,7 @@ def parse_query(text: str) -> ScenarioQuery:
     """
     problems: list[Problem] = []
     terms: dict[str, tuple[str, ...]] = {}
-    for term in text.split():
+    for term in storable(text).split():
         key, colon, value = term.partition(":")
         values = tuple(dict.fromkeys(v.strip().lower() for v in value.split(",") if v.strip()))
         if not colon or key not in _KEYS:
@@ -65,7 +68,7 @@ def _narrowed(earlier: tuple[str, ...] | None, values: tuple[str, ...], *, is_pr
     if not is_prefix:
         return tuple(value for value in earlier if value in values)
     longer = [max(a, b, key=len) for a in earlier for b in values if a.startswith(b) or b.startswith(a)]
-    return tuple(dict.fromkeys(longer)) or ("\x00",)  # no id begins with NUL: nothing begins with both
+    return tuple(dict.fromkeys(longer)) or (_NOTHING,)
 
 
 def _unknown_values(term: str, key: str, values: tuple[str, ...]) -> list[Problem]:

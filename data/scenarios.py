@@ -16,6 +16,7 @@ from data.library import Library
 from data.rows import Page, required_id
 from data.scenario_query import ScenarioQuery, parse_query
 from data.scenario_versions import content_hash, keep_version
+from data.schema import lock_for_migration
 from data.tables import PersonaRow, ProductRow, ScenarioRow, ScenarioVersionRow
 
 __all__ = ["SHIPPED", "Facets", "LibraryChanges", "ScenarioQuery", "ScenarioRepository", "ScenarioSummary", "parse_query"]
@@ -149,6 +150,8 @@ class ScenarioRepository:
         Dialogues keep the scenario that they were sold with. Entries of ``source`` that the library no longer has are marked
         as withdrawn. Raises InvalidInput if an entry of another source has one of the ids.
         """
+        # Two programs that start on one empty store would otherwise both add everything.
+        lock_for_migration(self._session.connection())
         scenarios = {scenario.id: scenario for scenario in library.scenarios()}
         rows = {row.id: row for row in self._session.exec(select(ScenarioRow))}
         self._refuse_foreign(scenarios, rows, source)

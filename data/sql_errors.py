@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import StoreError
@@ -54,6 +54,6 @@ def store_error(error: SQLAlchemyError | sqlite3.Error, place: str) -> StoreErro
     first_line = str(original).strip().splitlines()[0] if str(original).strip() else type(original).__name__
     if isinstance(error, IntegrityError):
         return StoreError(f"store {place} refused the change: {first_line}")
-    if isinstance(error, DBAPIError) and state is None and not isinstance(original, sqlite3.Error):
+    if isinstance(error, OperationalError | InterfaceError) and state is None and not isinstance(original, sqlite3.Error):
         return StoreError(f"store {place} cannot be reached: {first_line}; check that the database server runs")
     return StoreError(f"store {place}: {first_line}")

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -229,7 +230,13 @@ class Gate:
         async def receive_until_ended() -> Message:
             return {"type": "http.disconnect"} if ended.is_set() else await receive()
 
-        await self._app(scope, receive_until_ended, send_while_welcome)
+        try:
+            await self._app(scope, receive_until_ended, send_while_welcome)
+        except RuntimeError as error:
+            # A stream of a session that Gradio does not know, as after a restart: it has told the page so, and raises afterwards.
+            if not isinstance(error.__cause__, HTTPException):
+                raise
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _still_welcome(self, visitor: Visitor, scope: Scope) -> bool:
         try:
@@ -240,8 +247,8 @@ class Gate:
         return now.account is not None and before is not None and (now.account.id, now.account.roles) == (before.id, before.roles)
 
 
-def _denied(status: int, detail: str) -> Response:
-    return JSONResponse({"detail": detail}, status)
+def _denied(status: int, detail: str, *, hang_up: bool = False) -> Response:
+    return JSONResponse({"detail": detail}, status, headers={"connection": "close"} if hang_up else None)
 
 
 def _caching(path: str, mount: Mount | None, route: Route | None) -> str:
@@ -266,7 +273,7 @@ def _address(scope: Scope) -> str:
 
 async def _read_body(headers: Headers, receive: Receive, limit: int) -> bytes | Response | None:
     """The whole body; a refusal if it is too long or too slow; None if the client went away."""
-    too_long = _denied(413, "The request is too long.")
+    too_long = _denied(413, "The request is too long.", hang_up=True)
     stated = headers.get("content-length", "0")
     if not stated.isdigit() or len(stated) > 12 or int(stated) > limit:
         return too_long
@@ -283,7 +290,7 @@ async def _read_body(headers: Headers, receive: Receive, limit: int) -> bytes | 
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
-        return _denied(408, "The request took too long to arrive.")
+        return _denied(408, "The request took too long to arrive.", hang_up=True)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -43,6 +43,7 @@ class Route(Enum):
     """Program code and styles: the same for everybody."""
     PAGE = auto()
     STARTUP = auto()
+    """What a page asks for when it opens, and when it looks for a server that was away."""
     STREAM = auto()
     HEARTBEAT = auto()
     MESSAGE = auto()
@@ -77,7 +78,7 @@ def route_of(mount: Mount, method: str, rest: str) -> Route:
         return Route.PUBLIC
     if rest in ("", "/") or rest.strip("/") in mount.pages:
         return Route.PAGE
-    if rest == "/gradio_api/startup-events":
+    if rest in ("/gradio_api/startup-events", "/gradio_api/app_id"):
         return Route.STARTUP
     if rest == "/gradio_api/queue/data":
         return Route.STREAM

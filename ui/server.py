@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import warnings
+import zlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from core import __version__
 from core.accounts import Account, Audience
 from core.errors import InvalidInput, Problem, SalesfloorError, StoreError
 from core.scenarios import Language
@@ -159,6 +161,9 @@ def _assembled(services: Services) -> ASGIApp:
 
 
 def _mount(api: FastAPI, demo: gr.Blocks, path: str, language: Language) -> None:
+    # A page that was open while the server restarted goes on where it was: Gradio compares this number, which is a random one
+    # otherwise. Another version of the program has another number, and Gradio then loads the page anew.
+    demo.app_id = zlib.crc32(f"{__version__} {gr.__version__} {path}".encode())
     # It caps asynchronous events too, and the default is 40.
     demo.max_threads = 200
     demo.state_session_capacity = 500

@@ -86,7 +86,7 @@ class DialogueEngine:
         reply that ``text`` is of: its model, settings, usage and flags go on record with the turn.
         Raises InvalidInput (empty, or too long for a person), StillAnswering, Unanswered, DialogueOver, NotFound, StoreError.
         """
-        text = text.strip()
+        text = text.replace("\0", "").strip()
         if not text:
             raise InvalidInput(Problem("message", "it is empty", "write something first"))
         if made is None and len(text) > MAX_TURN_CHARACTERS:
@@ -106,7 +106,7 @@ class DialogueEngine:
                 raise Unanswered
             turn = NewTurn(role=Role.SALESPERSON, text=text, client_message_id=client_message_id, **_record_of(made))
             try:
-                dialogue = await in_thread(lambda: self._store.append(dialogue_id, turn, len(dialogue.turns)))
+                dialogue = await self._append(dialogue, turn)
             except TurnConflict:
                 # Another process on the same store was faster. If it stored this very message, all is well.
                 dialogue = await self._load(dialogue_id)
@@ -153,7 +153,7 @@ class DialogueEngine:
     async def finish(self, dialogue_id: str, *, reason: EndReason = EndReason.SALESPERSON) -> Dialogue:
         """End the dialogue. A reply in the making is dropped; finishing twice is harmless."""
         async with self._lock(dialogue_id):
-            await self._drop([self._live[dialogue_id]] if dialogue_id in self._live else [])
+            await self._drop(dialogue_id)
             return await in_thread(lambda: self._store.end(dialogue_id, reason, utc_now()))
 
     @_carried_through
@@ -166,6 +166,8 @@ class DialogueEngine:
             dialogue = await self._load(dialogue_id)
             if not dialogue.is_over:
                 raise NothingToAnswer
+            # It is over and yet being answered: another engine ended it.
+            await self._drop(dialogue_id)
             dialogue = await in_thread(lambda: self._store.begin_session(dialogue_id, utc_now()))
             if dialogue.awaits is Role.CUSTOMER:
                 self._answer(dialogue)
@@ -216,7 +218,7 @@ class DialogueEngine:
         self._closing = True
         while self._operations:
             await asyncio.wait(self._operations)
-        await self._drop(list(self._live.values()))
+        await self._drop(*self._live)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -234,6 +236,11 @@ class DialogueEngine:
     async def _load(self, dialogue_id: str) -> Dialogue:
         return await in_thread(lambda: self._store.load(dialogue_id))
 
+    async def _append(self, dialogue: Dialogue, turn: NewTurn, ends: EndReason | None = None) -> Dialogue:
+        """Put the turn after those of ``dialogue``, if the store has it as it was read."""
+        index, session = len(dialogue.turns), dialogue.session
+        return await in_thread(lambda: self._store.append(dialogue.id, turn, index, session=session, ends=ends))
+
     def _answer(self, dialogue: Dialogue) -> None:
         if self._closing:
             return
@@ -246,11 +253,13 @@ class DialogueEngine:
         del self._live[live.dialogue.id]
         live.finish()
 
-    async def _drop(self, replies: list[Live]) -> None:
-        for live in replies:
-            live.task.cancel()
-        if replies:
-            await asyncio.wait([live.task for live in replies])
+    async def _drop(self, *dialogue_ids: str) -> None:
+        """Stop the replies that are being made to these dialogues."""
+        tasks = [self._live[dialogue_id].task for dialogue_id in dialogue_ids if dialogue_id in self._live]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _make_reply(self, live: Live) -> None:
         dialogue = live.dialogue
@@ -260,8 +269,7 @@ class DialogueEngine:
             if ends is None and dialogue.rounds >= dialogue.max_rounds:
                 ends = EndReason.ROUNDS
             turn = NewTurn(role=Role.CUSTOMER, text=reply.text, state=reply.state, **_record_of(reply))
-            stored = await in_thread(lambda: self._store.append(dialogue.id, turn, len(dialogue.turns), ends=ends))
-            live.outcome = settled_snapshot(stored)
+            live.outcome = settled_snapshot(await self._append(dialogue, turn, ends))
         except (DialogueOver, TurnConflict):
             # Another engine on the same store has ended the dialogue, or answered first: what it wrote stands.
             logger.info("reply of dialogue %s came too late and was dropped", dialogue.id)
@@ -287,7 +295,7 @@ class DialogueEngine:
                     case Restart():
                         live.partial = ""
                     case Reply():
-                        if not event.text.strip():
+                        if not event.text.replace("\0", "").strip():
                             raise ModelMisbehaved(name, "the reply was empty")
                         return replace(event, usage=_timed(event.usage, first_token_ms, _ms_since(started)))
                 live.notify()
@@ -296,12 +304,21 @@ class DialogueEngine:
     async def _fail(self, live: Live, error: Exception, model: str, detail: str, *, retryable: bool) -> None:
         failure = Failure(kind=type(error).__name__, model=model, detail=detail, retryable=retryable)
         try:
-            dialogue = await in_thread(lambda: self._store.record_failure(live.dialogue.id, failure))
+            dialogue = await in_thread(lambda: self._record_failure(live.dialogue, failure))
+            if dialogue.failure != failure:
+                return
         except Exception:
             # The store itself is in trouble (a full disk): those who follow are told all the same.
             logger.exception("failure of dialogue %s could not be recorded", live.dialogue.id)
             dialogue = live.dialogue.model_copy(update={"failure": failure})
         live.outcome = Snapshot(dialogue, Phase.FAILED, failure=failure)
+
+    def _record_failure(self, asked: Dialogue, failure: Failure) -> Dialogue:
+        current = self._store.load(asked.id)
+        if current.is_over or (current.session, len(current.turns)) != (asked.session, len(asked.turns)):
+            logger.info("failure of dialogue %s came too late: another engine has gone on with it", asked.id)
+            return current
+        return self._store.record_failure(asked.id, failure)
 
 
 def _was_sent(dialogue: Dialogue, client_message_id: str | None) -> bool:

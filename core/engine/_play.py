@@ -25,7 +25,7 @@ async def play(engine: DialogueEngine, salesperson: Salesperson, dialogue_id: st
         await engine.resume(dialogue_id)
         dialogue = await engine.settled(dialogue_id)
     while not dialogue.is_over:
-        if dialogue.failure is not None:
+        if dialogue.failure is not None and dialogue.awaits is Role.CUSTOMER:
             return await engine.finish(dialogue_id, reason=EndReason.FAILED)
         reply = await _whole(salesperson, dialogue)
         await engine.say(dialogue_id, reply.text, client_message_id=f"{dialogue_id}:{len(dialogue.turns)}", made=reply)

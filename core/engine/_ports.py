@@ -17,12 +17,14 @@ class DialogueStore(Protocol):
         """Raises :class:`core.errors.NotFound`."""
         ...
 
-    def append(self, dialogue_id: str, turn: NewTurn, index: int, *, ends: EndReason | None = None) -> Dialogue:
+    def append(
+        self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
         """Append ``turn`` at ``index``, and end the dialogue in the same transaction if ``ends`` is given.
 
         Clears the recorded failure. Returns the dialogue with the turn.
-        Raises :class:`core.errors.TurnConflict` if that index, or the turn's client message id, is taken, or if
-        ``index`` is not the next one; :class:`core.errors.DialogueOver` if it has ended.
+        Raises :class:`core.errors.TurnConflict` if that index, or the turn's client message id, is taken, if ``index`` is not
+        the next one, or if ``session`` is given and is not the current one; :class:`core.errors.DialogueOver` if it has ended.
         """
         ...
 

@@ -29,12 +29,16 @@ class MemoryDialogueStore:
         except KeyError:
             raise NotFound("dialogue", dialogue_id) from None
 
-    def append(self, dialogue_id: str, turn: NewTurn, index: int, *, ends: EndReason | None = None) -> Dialogue:
+    def append(
+        self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
         with self._lock:
             dialogue = self.load(dialogue_id)
             if dialogue.is_over:
                 raise DialogueOver
             taken = {t.client_message_id for t in dialogue.turns if t.client_message_id is not None}
+            if session not in (None, dialogue.session):
+                raise TurnConflict(f"dialogue {dialogue_id} is in session {dialogue.session}, no longer in {session}")
             if index != len(dialogue.turns) or turn.client_message_id in taken:
                 raise TurnConflict(f"turn {index} of dialogue {dialogue_id} is there already")
             placed = Turn(**dict(turn), index=index, session=dialogue.session)

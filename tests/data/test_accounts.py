@@ -160,6 +160,7 @@ def test_signing_in(store: Store) -> None:
         ("nobody", PASSWORD),
         ("Zoë", "x" * 10**6),
         ("\ud800", "\ud800"),
+        ("Zoë\x00", PASSWORD),
     ):
         assert sign_in(store, name, password) is None
 

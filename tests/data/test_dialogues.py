@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import text
 
@@ -16,6 +18,7 @@ from core.errors import DialogueOver, InvalidInput, NotFound, Refused, StoreErro
 from core.scenarios import Language, Setting, Tier
 from data.accounts import AccountRepository
 from data.dialogues import DialogueFilter, DialogueRepository, SqlDialogueStore
+from data.migrations.append_only import guard, unguard
 from data.scenarios import ScenarioRepository
 from data.scores import ScoreRepository
 from data.store import Store
@@ -174,6 +177,17 @@ def test_turns_and_scores_are_never_changed(store: Store, kept: SqlDialogueStore
     with pytest.raises(StoreError, match="is append-only"), store.session() as session:
         session.connection().execute(text(change))
     assert kept.load(dialogue.id) == before
+
+
+def test_a_migration_can_lift_the_guard_and_must_set_it_again(store: Store, kept: SqlDialogueStore) -> None:
+    kept.append(add(store).id, buyer("No, thank you."), 0)
+    with store.session() as session:
+        operations = Operations(MigrationContext.configure(session.connection()))
+        unguard(operations, "turn")
+        session.connection().execute(text("UPDATE turn SET model = 'renamed'"))
+        guard(operations, "turn")
+    with pytest.raises(StoreError, match="turn is append-only"), store.session() as session:
+        session.connection().execute(text("UPDATE turn SET model = 'again'"))
 
 
 def test_erasing_takes_everything_and_leaves_branches(store: Store, kept: SqlDialogueStore) -> None:

@@ -144,6 +144,8 @@ def test_searching(filled: Store) -> None:
     assert ids(filled, "language:zh") == []
     assert ids(filled, "id:fin_deposit") == [], "an underscore is no wildcard"
     assert ids(filled, "id:%") == []
+    assert ids(filled, "id:\x00") == []
+    assert ids(filled, text="\x00") == ids(filled)
 
 
 def test_pages(filled: Store) -> None:

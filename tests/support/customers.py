@@ -227,9 +227,11 @@ class TroubledStore:
         self._enter("load")
         return self.kept.load(dialogue_id)
 
-    def append(self, dialogue_id: str, turn: NewTurn, index: int, *, ends: EndReason | None = None) -> Dialogue:
+    def append(
+        self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
         self._enter(f"append {turn.role.value}")
-        return self.kept.append(dialogue_id, turn, index, ends=ends)
+        return self.kept.append(dialogue_id, turn, index, session=session, ends=ends)
 
     def end(self, dialogue_id: str, reason: EndReason, at: datetime) -> Dialogue:
         self._enter("end")

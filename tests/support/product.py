@@ -13,6 +13,10 @@ import time
 from pathlib import Path
 from queue import Empty, Queue
 
+from core.accounts import Role
+from data.accounts import AccountRepository
+from data.store import Store
+
 __all__ = ["Product"]
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +39,7 @@ class Product:
         self.output: list[str] = []
         self._settings = settings
         self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,7 +61,8 @@ class Product:
             start_new_session=True,
         )
         lines: Queue[str] = Queue()
-        threading.Thread(target=self._read, args=(self._process, lines), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._process, lines), daemon=True)
+        self._reader.start()
         deadline = began + within_s
         opened = False
         while not opened or not lines.empty():
@@ -77,7 +83,7 @@ class Product:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(10)
-        self._process = None
+        self._forget()
 
     def stop(self) -> None:
         """The way that Ctrl+C does it."""
@@ -89,7 +95,7 @@ class Product:
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError("the product did not stop:\n" + "\n".join(self.output)) from None
-        self._process = None
+        self._forget()
 
     def run(self, *arguments: str, text: str | None = None) -> str:
         """Run a command of the product on the same store; returns what it printed."""
@@ -100,11 +106,26 @@ class Product:
         assert done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout
 
-    def link_for(self, name: str) -> str:
-        """A fresh one-time sign-in link of an account."""
-        found = re.search(r"(/link/\S+)", self.run("account", "link", name))
-        assert found is not None
-        return self.url + found.group(1)
+    def link_for(self, name: str, *roles: Role) -> str:
+        """A fresh one-time sign-in link; makes the account with these roles where there is none."""
+        store = Store(f"sqlite:///{self.folder / 'salesfloor.sqlite'}")
+        try:
+            with store.session() as session:
+                accounts = AccountRepository(session)
+                if name not in {account.name for account in accounts.list()}:
+                    accounts.add(name, roles)
+                return f"{self.url}/link/{accounts.issue_link(name)}"
+        finally:
+            store.close()
+
+    def _forget(self) -> None:
+        """The reader has come to the end of the output: then its pipe can be closed."""
+        assert self._process is not None
+        assert self._reader is not None
+        self._reader.join(10)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._process = self._reader = None
 
     def _read(self, process: subprocess.Popen[str], lines: Queue[str]) -> None:
         assert process.stdout is not None

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from argon2 import PasswordHasher
 
 from tests.support.running_server import RunningServer, make_services, start
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    """Passwords of tests need not resist anybody."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("data.passwords._hasher", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+        yield
 
 
 @pytest.fixture(scope="module")

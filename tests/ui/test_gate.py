@@ -90,7 +90,7 @@ def test_a_disabled_account_is_out_at_once(server: RunningServer) -> None:
     assert client.post("/practice/gradio_api/queue/join", json=join_body(0, [], new_session())).status_code == 401
 
 
-def test_roles_taken_away_count_at_once(server: RunningServer) -> None:
+def test_roles_taken_away_count_at_once(server: RunningServer, admin: httpx.Client) -> None:
     account = server.account("Demoted", Role.SALESPERSON, Role.ADMIN)
     client = server.client(account)
     assert client.get("/admin/", headers=PAGE).status_code == 200
@@ -107,7 +107,7 @@ def test_roles_taken_away_count_at_once(server: RunningServer) -> None:
     [
         "config", "config/", "gradio_api/info", "gradio_api/info/", "gradio_api/openapi.json", "gradio_api/deep_link?session_hash=a",
         "gradio_api/call/add/e", "gradio_api/file=/etc/passwd", "gradio_api/file/etc/passwd", "gradio_api/proxy=http://localhost/",
-        "gradio_api/token", "gradio_api/user", "gradio_api/login_check", "gradio_api/app_id", "gradio_api/runs", "monitoring",
+        "gradio_api/token", "gradio_api/user", "gradio_api/login_check", "gradio_api/runs", "monitoring",
         "monitoring/summary", "gradio_api/upload_progress?upload_id=a", "gradio_api/dev/reload", "login", "logout", "robots.txt",
         "pwa_icon", "gradio_api/vibe-code", "gradio_api/profiling/summary", "gradio_api/stream/a/1/2/playlist.m3u8",
         "gradio_api/custom_component/a/client/b/c.js", "gradio_api/mcp/sse", "nowhere",
@@ -130,7 +130,9 @@ def test_calls_past_the_queue_are_closed(admin: httpx.Client, mount: str, path: 
     assert admin.post(f"{mount}/gradio_api/{path}", json=join_body(0, [], new_session())).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["//config", "/./config", "/%63onfig", "/talk%0A", "/..%2Fconfig", "/assets/..%2f..%2froutes.py"])
+@pytest.mark.parametrize(
+    "path", ["//config", "/./config", "/%63onfig", "/talk%0A", "/..%2Fconfig", "/assets/..%2f..%2froutes.py"]
+)
 def test_odd_spellings_open_nothing(server: RunningServer, admin: httpx.Client, path: str) -> None:
     # Sent raw: a client library would tidy the path up.
     host = urlsplit(server.url)
@@ -155,7 +157,12 @@ def test_other_methods_are_refused(admin: httpx.Client, method: str) -> None:
 
 
 def test_web_sockets_are_refused(server: RunningServer, mei: httpx.Client) -> None:
-    headers = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13", "sec-websocket-key": "x" * 22 + "=="}
+    headers = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "x" * 22 + "==",
+    }
     assert mei.get("/practice/gradio_api/queue/join", headers=headers).status_code in (400, 403, 404, 426)
 
 
@@ -169,7 +176,9 @@ def test_pages_still_work(mei: httpx.Client) -> None:
 
 
 def test_program_code_is_open_and_kept_by_browsers(server: RunningServer, mei: httpx.Client) -> None:
-    asset = next(part for part in mei.get("/practice/", headers=PAGE).text.split('"') if part.startswith("./assets/") and ".js" in part)
+    asset = next(
+        part for part in mei.get("/practice/", headers=PAGE).text.split('"') if part.startswith("./assets/") and ".js" in part
+    )
     response = server.client().get("/practice/" + asset.removeprefix("./"))
     assert response.status_code == 200
     assert "immutable" in response.headers["cache-control"]
@@ -301,13 +310,17 @@ def test_a_body_of_unstated_length_is_counted_while_it_comes(mei: httpx.Client) 
 def test_a_length_that_is_none_is_refused(server: RunningServer, length: str) -> None:
     host = urlsplit(server.url)
     with socket.create_connection((str(host.hostname), host.port), timeout=10) as connection:
-        head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{host.port}\r\nOrigin: {server.url}\r\nContent-Length: {length}\r\n\r\n"
+        head = (
+            f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{host.port}\r\nOrigin: {server.url}\r\nContent-Length: {length}\r\n\r\n"
+        )
         connection.sendall(head.encode())
         answer = connection.recv(200)
     assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 413"))
 
 
-@pytest.mark.parametrize("path", ["/practice/", "/sign-in", "/nowhere", "/practice/gradio_api/queue/data?session_hash=abc", "/practice/config"])
+@pytest.mark.parametrize(
+    "path", ["/practice/", "/sign-in", "/nowhere", "/practice/gradio_api/queue/data?session_hash=abc", "/practice/config"]
+)
 def test_every_response_is_guarded(mei: httpx.Client, path: str) -> None:
     headers = mei.get(path, headers=PAGE).headers
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -364,7 +377,9 @@ def test_an_address_is_put_right(mei: httpx.Client, asked: str, given: str) -> N
 # -- streams of those who have left -------------------------------------------------------------------------------------------
 
 
-def test_a_stream_ends_when_its_visitor_is_signed_out(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_ends_when_its_visitor_is_signed_out(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ui.gate._RECHECK_STREAM_S", 0.0)
     monkeypatch.setattr("gradio.utils.get_heartbeat_rate", lambda: 0.1)
     for server in start(make_services(tmp_path_factory.mktemp("stream"))):

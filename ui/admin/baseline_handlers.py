@@ -140,7 +140,7 @@ class BaselineHandlers:
             gr.update(value="") if clears_form else gr.skip(),
             gr.update(value="") if clears_form else gr.skip(),
             gr.update(value=False),
-            gr.update(value="") if clears_form else gr.skip(),
+            gr.update(value="" if sellers else views.hint_html(self._texts("admin.no_sellers"))),
         )
 
     def _sellers(self, session: Session, ids: list[int]) -> list[Account]:

@@ -150,10 +150,9 @@ class AccountHandlers:
 
     async def _change(self, request: gr.Request, chosen: Any, change: Callable[[Session, Account | None], _Done]) -> Update:
         """Run a change of the chosen account in one transaction, then show the page as it stands."""
-        asking: Account | None = None
         kept: int | None = None
         try:
-            asking = await require_admin(self._services, request)
+            await require_admin(self._services, request)
             kept = values.account_id(chosen)
 
             def run() -> _Done:
@@ -165,17 +164,15 @@ class AccountHandlers:
             # Whoever took the role from themselves just now is shown nothing more.
             return await self._shown(await require_admin(self._services, request), done)
         except Told as told:
-            return await self._faulty(asking, str(told), kept)
+            return await self._faulty(request, str(told), kept)
         except SalesfloorError as error:
-            return await self._faulty(asking, message_of(error, self._texts), kept)
+            return await self._faulty(request, message_of(error, self._texts), kept)
 
-    async def _faulty(self, asking: Account | None, text: str, chosen: int | None) -> Update:
-        """The page as it was, and why nothing was changed; to strangers only that."""
+    async def _faulty(self, request: gr.Request, text: str, chosen: int | None) -> Update:
+        """The page as it is, and why nothing was changed; to those who are no admin, or no longer, only that."""
         notice = views.notice_html(text, fault=True)
-        if asking is None:
-            return notice, *(gr.skip() for _ in range(8))
         try:
-            shown = await self._shown(asking, _Done(chosen=chosen))
+            shown = await self._shown(await require_admin(self._services, request), _Done(chosen=chosen))
         except SalesfloorError:
             return notice, *(gr.skip() for _ in range(8))
         return notice, *shown[1:]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
+from core import __version__
 from ui.cli import accounts, baselines, dialogues, doctor, models, scenarios, serve
 from ui.cli._output import out
 
@@ -30,10 +30,7 @@ app.command("doctor")(doctor.doctor)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        try:
-            out(f"salesfloor {version('salesfloor')}")
-        except PackageNotFoundError:
-            out("salesfloor (run from its folder, not installed)")
+        out(f"salesfloor {__version__}")
         raise typer.Exit
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -40,14 +40,14 @@ def check_store(settings: Settings, library: Library | None) -> Iterator[Finding
     try:
         store = Store(settings.store_url)
     except StoreError as error:
-        yield fail("store", str(error))
+        yield fail("store", str(error).removeprefix("store "))
         return
     try:
         if store.path is not None:
             yield from _check_place(store.path)
         yield from _check_content(store, library)
     except StoreError as error:
-        yield fail("store", str(error))
+        yield fail("store", str(error).removeprefix("store "))
     finally:
         store.close()
 
@@ -55,10 +55,13 @@ def check_store(settings: Settings, library: Library | None) -> Iterator[Finding
 def _check_place(path: Path) -> Iterator[Finding]:
     folder = next(parent for parent in path.parents if parent.exists())
     if not path.exists():
-        if os.access(folder, os.W_OK | os.X_OK):
+        reason = _why_not_writable(folder)
+        if reason is None:
             yield ok("store", f"none yet; the first start makes {path}")
         else:
-            yield fail("store", f"{path} cannot be made, because {folder} may not be written", "name another with --store")
+            yield fail(
+                "store", f"{path} cannot be made, because {folder} can't be written ({reason})", "name another with --store"
+            )
     elif stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield warn("store", f"other users of this machine can read {path}", f"chmod 600 {path}")
     free = shutil.disk_usage(folder).free
@@ -69,6 +72,15 @@ def _check_place(path: Path) -> Iterator[Finding]:
         yield warn("disk", said, "free some space soon")
     else:
         yield ok("disk", said)
+
+
+def _why_not_writable(folder: Path) -> str | None:
+    # Tried, with a file that has no name: permissions alone do not tell, for root and for special file systems.
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return str(error.strerror)
 
 
 def _check_content(store: Store, library: Library | None) -> Iterator[Finding]:

@@ -46,8 +46,9 @@ def validate(
     path: Annotated[
         Path | None, typer.Argument(metavar="[PATH]", help="A library's folder. Default: the shipped one.", show_default=False)
     ] = None,
+    _: StoreOption = None,
 ) -> None:
-    """Check a library: every fault is named by file, line and field."""
+    """Check a library: every fault is named by file, line and field. The store is not touched."""
     library = _load(path)
     out(f"{path or 'The shipped library'}: all is well: {_contents(library)}")
 

@@ -2,6 +2,7 @@ const root = element.firstElementChild;
 let view = null;          // the last full message
 let busy = false;         // a message is on its way to the store
 let pending = null;       // {text, key}: sent, not confirmed
+let tries = 0;            // how often it was sent again unasked
 let partial = "";
 let heard = Date.now();   // when the server last said something
 let watch_timer = null, clock_timer = null, channel = null;
@@ -20,6 +21,7 @@ const make = (tag, attrs = {}, ...children) => {
 };
 const words = (key, slots = {}) => (view.texts[key] || key).replace(/\{(\w+)\}/g, (_, name) => slots[name] ?? "");
 const draft_key = () => "sf_draft_" + view.id;
+const pending_key = () => "sf_pending_" + view.id;   // survives a reload: sent again, it keeps its key and cannot double
 const store = (key, value) => { try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch (_) { /* private window */ } };
 const stored = key => { try { return localStorage.getItem(key); } catch (_) { return null; } };
 const random_key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join("");
@@ -52,7 +54,8 @@ const build = () => {
   ui.form = make("form", { class: "composer", onsubmit: e => { e.preventDefault(); send(); } }, ui.box, ui.send);
   ui.hint = make("p", { class: "hint small" }, words("hint"));
   root.replaceChildren(ui.head, make("div", { class: "sf-meter", "aria-hidden": "true" }, ui.meter), ui.confirm, ui.advice, ui.scroll, ui.form, ui.hint);
-  const draft = view.draft || stored(draft_key());
+  const unconfirmed = recall_pending();
+  const draft = (unconfirmed && unconfirmed.text) || stored(draft_key()) || view.draft;
   if (draft && !view.over) { ui.box.value = draft; grow(); }
   if (window.BroadcastChannel) {
     channel = new BroadcastChannel("sf-" + view.id);
@@ -74,9 +77,20 @@ const may_send = () => view && !view.over && view.phase === "salesperson" && !bu
 const send = () => {
   const text = ui.box.value.trim();
   if (!text || !may_send()) return;
-  pending = { text, key: random_key() };
+  const earlier = recall_pending();
+  pending = earlier && earlier.text === text ? earlier : { text, key: random_key() };
+  store(pending_key(), JSON.stringify(pending)); store(draft_key(), null);
+  tries = 0;
   ui.box.value = ""; grow();
   submit_pending();
+};
+const recall_pending = () => {
+  let found = null;
+  try { found = JSON.parse(stored(pending_key())); } catch (_) { /* not ours */ }
+  if (!found || typeof found.text !== "string" || typeof found.key !== "string") return null;
+  if (!view.turns.some(turn => turn.key === found.key)) return found;
+  store(pending_key(), null);
+  return null;
 };
 const submit_pending = () => {
   busy = true; heard = Date.now(); say_notice("");
@@ -85,7 +99,7 @@ const submit_pending = () => {
 };
 
 const say_notice = (text, ...buttons) => { ui.notice.hidden = !text; ui.notice.replaceChildren(...(text ? [make("span", {}, text), ...buttons] : [])); if (text) to_end(); };
-const restore = () => { if (pending && !ui.box.value) { ui.box.value = pending.text; grow(); } pending = null; };
+const restore = () => { if (pending && !ui.box.value) { ui.box.value = pending.text; grow(); store(draft_key(), pending.text); } pending = null; };
 
 const turn_node = turn => {
   const mine = turn.role === "salesperson";
@@ -102,7 +116,7 @@ const paint = () => {
   const stay = near_end();
   const turns = view.turns.slice();
   const confirmed = pending && turns.some(turn => turn.key === pending.key);
-  if (confirmed) { pending = null; store(draft_key(), null); if (channel) channel.postMessage("turn"); }
+  if (confirmed) { pending = null; store(draft_key(), null); store(pending_key(), null); if (channel) channel.postMessage("turn"); }
   if (pending && busy) turns.push({ role: "salesperson", text: pending.text, waiting: true });
   const nodes = [];
   let session = 1;
@@ -182,6 +196,7 @@ const receive = () => {
   say_notice("");
   paint(); tell_time();
   if (first) { to_end(); if (!view.over && matchMedia("(min-width: 821px)").matches) ui.box.focus(); }
+  else if (pending && may_send() && tries < 3) { tries++; submit_pending(); }   // it was on its way when the connection was lost
   else if (pending) { restore(); paint(); }
 };
 

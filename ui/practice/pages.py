@@ -13,8 +13,14 @@ from ui.texts import Texts
 
 __all__ = ["build"]
 
-# Every event: not in the public API, no spinner over our own components, any number at once, no double click.
-_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
+# Every event: not in the public API, no spinner over our own components, any number at once. "multiple", not "once": after a
+# lost connection Gradio would wait for the lost event for ever. What must not happen twice is harmless twice on the server.
+_EVENT: dict[str, Any] = {
+    "api_visibility": "private",
+    "show_progress": "hidden",
+    "concurrency_limit": None,
+    "trigger_mode": "multiple",
+}
 
 
 def build(services: Services, texts: Texts) -> gr.Blocks:
@@ -54,7 +60,7 @@ def _brief_page(demo: gr.Blocks, handlers: PracticeHandlers, texts: Texts) -> No
             start = gr.Button(texts("brief.start"), elem_id="start", variant="primary", size="lg")
             gr.HTML(f"<p class='small'>{texts('brief.start_help')}</p>", elem_classes="sf-bare sf", apply_default_css=False)
     demo.load(handlers.brief, None, [top, script, rules, navigator], **_EVENT)
-    start.click(handlers.start, None, navigator, trigger_mode="once", **_EVENT)
+    start.click(handlers.start, None, navigator, **{**_EVENT, "trigger_mode": "once"})
 
 
 def _talk_page(demo: gr.Blocks, handlers: PracticeHandlers) -> None:
@@ -67,12 +73,12 @@ def _talk_page(demo: gr.Blocks, handlers: PracticeHandlers) -> None:
             side = gr.HTML(elem_id="side", elem_classes=["sf-panel", "sf-side"], apply_default_css=False)
     demo.load(handlers.open_talk, None, [top, chat, side, navigator], **_EVENT)
     shown = [chat, side]
-    chat.submit(handlers.send, chat, shown, trigger_mode="once", **_EVENT)
-    chat.retry(handlers.retry, chat, shown, trigger_mode="once", **_EVENT)
-    chat.stop(handlers.finish, chat, shown, trigger_mode="once", **_EVENT)
-    chat.tick(handlers.sync, chat, shown, trigger_mode="once", **_EVENT)
-    chat.expand(handlers.hint, chat, chat, trigger_mode="once", **_EVENT)
-    chat.select(handlers.branch, chat, [chat, navigator], trigger_mode="once", **_EVENT)
+    chat.submit(handlers.send, chat, shown, **_EVENT)
+    chat.retry(handlers.retry, chat, shown, **_EVENT)
+    chat.stop(handlers.finish, chat, shown, **_EVENT)
+    chat.tick(handlers.sync, chat, shown, **_EVENT)
+    chat.expand(handlers.hint, chat, chat, **_EVENT)
+    chat.select(handlers.branch, chat, [chat, navigator], **_EVENT)
 
 
 def _sessions_page(demo: gr.Blocks, handlers: PracticeHandlers) -> None:

@@ -19,6 +19,7 @@
         const shown = field.type === "text";
         field.type = shown ? "password" : "text";
         button.setAttribute("aria-pressed", String(!shown));
+        button.textContent = shown ? button.dataset.show : button.dataset.hide;
         field.focus();
       });
     }

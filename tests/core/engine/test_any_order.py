@@ -271,6 +271,12 @@ class AnyOrder(RuleBasedStateMachine):
         assert alternates(self.room.dialogue)
 
     @invariant()
+    def each_session_is_opened_by_whose_turn_it_is(self) -> None:
+        dialogue = self.room.dialogue
+        opened = {turn.session: turn.role for turn in reversed(dialogue.turns)}
+        assert all(role.value == dialogue.opens.value for role in opened.values())
+
+    @invariant()
     def what_was_promised_is_there_once_and_in_order(self) -> None:
         assert salesperson_turns(self.room.dialogue) == self.said
 
@@ -298,6 +304,13 @@ class AnyOrder(RuleBasedStateMachine):
             assert dialogue.is_over
         if dialogue.is_over:
             self.frozen = now
+
+    @invariant()
+    def a_failure_is_the_customers_or_the_disks(self) -> None:
+        failure = self.room.dialogue.failure
+        if failure is not None:
+            assert failure.kind in {type(error).__name__ for error in (*ERRORS, DISK_FULL)}
+            assert self.room.dialogue.awaits is not Role.SALESPERSON
 
     @invariant()
     def each_engine_asks_one_customer_at_a_time(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from core.dialogues import EndReason, NewTurn, Role
 from core.engine import DialogueEngine, MemoryDialogueStore, Phase
-from core.errors import DialogueOver, NothingToAnswer, StillAnswering, TurnConflict, Unanswered
+from core.errors import DialogueOver, ModelUnavailable, NothingToAnswer, StillAnswering, TurnConflict, Unanswered
 from core.participants import Reply, TextDelta
 from core.scenarios import Opener
 from core.threads import in_thread
@@ -365,6 +365,57 @@ async def test_a_reply_to_a_dialogue_that_another_engine_ended_is_dropped() -> N
     assert (await following)[-1].phase is Phase.OVER
     assert (await room.settled()).failure is None
     assert room.texts == ["Good morning."]
+
+
+async def test_a_failure_is_forgotten_where_another_engine_has_made_the_reply() -> None:
+    mine = Told()
+    steps = iter([mine, Says("Theirs.")])
+    room = Room(by=lambda _: next(steps))
+    await room.engine.say(room.id, "Good morning.")
+    await until(lambda: room.customer.running == 1)
+    other = room.another_engine()
+    await other.resume(room.id)
+    await other.settled(room.id)
+    following = asyncio.create_task(room.follow())
+    mine.tell(TextDelta("Mi"), ModelUnavailable("buyer", "away"))
+    assert (await room.settled()).failure is None
+    assert (await following)[-1].phase is Phase.SALESPERSON
+    assert room.texts == ["Good morning.", "Theirs."]
+
+
+@pytest.mark.parametrize("opens", Opener)
+async def test_a_reply_to_an_earlier_session_never_comes_into_the_next(opens: Opener) -> None:
+    late = Told()
+    steps = iter([Says("Hello."), late, Says("Hello again.")] if opens is Opener.CUSTOMER else [late, Says("Hello again.")])
+    room = Room(by=lambda _: next(steps), opens=opens)
+    if opens is Opener.CUSTOMER:
+        await room.engine.begin(room.id)
+        await room.settled()
+    await room.engine.say(room.id, "Good morning.")
+    await until(lambda: room.customer.running == 1)
+    other = room.another_engine()
+    await other.finish(room.id)
+    await other.begin_session(room.id)
+    late.tell(Reply("Too late."))
+    assert (await room.settled()).session == 2
+    await other.settled(room.id)
+    if opens is Opener.SALESPERSON:
+        await other.say(room.id, "Me again.")
+        await other.settled(room.id)
+    assert "Too late." not in room.texts
+    assert room.texts[-1] == "Hello again."
+    assert room.dialogue.failure is None
+
+
+async def test_a_new_session_drops_a_reply_to_one_that_another_engine_ended() -> None:
+    room = Room(NeverEnds("I would"), Says("Hello again."))
+    await room.engine.say(room.id, "Good morning.")
+    await until(lambda: room.customer.running == 1)
+    await room.another_engine().finish(room.id)
+    await room.engine.begin_session(room.id)
+    assert room.customer.running == 0
+    await room.say("Me again.")
+    assert room.texts == ["Good morning.", "Me again.", "Hello again."]
 
 
 async def test_what_another_process_wrote_is_seen() -> None:

@@ -74,7 +74,9 @@ async def test_an_unexpected_fault_is_logged_whole_and_shown_in_short(caplog: py
 
 
 @pytest.mark.parametrize(
-    "step", [Says("  \n "), Says(""), BreaksOff(), BreaksOff("I would")], ids=["blank", "empty", "no reply", "no end"]
+    "step",
+    [Says("  \n "), Says(""), Says("\0"), BreaksOff(), BreaksOff("I would")],
+    ids=["blank", "empty", "nothing that can be kept", "no reply", "no end"],
 )
 async def test_a_reply_that_is_none_is_a_failure(step: Step) -> None:
     room = Room(step, Says("Hello."))

@@ -60,7 +60,7 @@ async def test_speakers_alternate_and_the_customer_is_given_the_dialogue_as_it_s
     assert [call.turns[-1].text for call in room.customer.calls] == ["Line 1.", "Line 2.", "Line 3."]
 
 
-@pytest.mark.parametrize("text", ["", "   \n\t ", "x" * (MAX_TURN_CHARACTERS + 1)])
+@pytest.mark.parametrize("text", ["", "   \n\t ", "\0 \0", "x" * (MAX_TURN_CHARACTERS + 1)])
 async def test_an_empty_or_endless_message_is_refused_and_changes_nothing(text: str) -> None:
     room = Room()
     with pytest.raises(InvalidInput, match="message"):

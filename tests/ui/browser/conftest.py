@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from core.accounts import Role
 from tests.support.product import Product
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -62,7 +63,7 @@ def visit(chromium: Browser, product: Product) -> Iterator[Callable[..., Page]]:
         language: str = "en",
         phone: bool = False,
         dark: bool = False,
-        roles: tuple[str, ...] = ("salesperson",),
+        roles: tuple[Role, ...] = (Role.SALESPERSON,),
     ) -> Page:
         context = chromium.new_context(
             viewport={"width": 390, "height": 844} if phone else {"width": 1360, "height": 860},
@@ -75,11 +76,10 @@ def visit(chromium: Browser, product: Product) -> Iterator[Callable[..., Page]]:
         context.on("weberror", lambda error: faults.append(str(error.error)))
         page = context.new_page()
         page.set_default_timeout(20_000)
-        if not any(line.split()[:1] == [name] for line in product.run("account", "list").splitlines()):
-            product.run("account", "add", name, *(part for role in roles for part in ("--role", role)))
-        page.goto(product.link_for(name))
+        page.goto(product.link_for(name, *roles))
         page.click("form[method=post] button.primary")
         page.wait_for_load_state()
+        page.goto(product.url + "/practice/")
         return page
 
     def _note_stranger(url: str) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from core.customers.embedded.understanding.features import Features, features_of, stem
-from core.customers.embedded.understanding.numbers import Dimension, Quantity
+from core.customers.embedded.understanding.features import Features, features_of
+from core.customers.embedded.understanding.quantity import Dimension, Quantity
 from core.customers.embedded.understanding.text import normalise
 from core.scenarios import Language, Product
 
@@ -21,6 +22,10 @@ STRONG = 0.8
 
 _SIMILAR = 87.0
 """Similarity, in per cent, from which two stems are taken for one misspelt."""
+
+_LIMIT = re.compile(
+    r"\b(?:[Ff]rom|[Mm]inimum|[Mm]aximum|[Uu]p to|[Aa]t (?:most|least))\b|最多|最少|起存|起投|最高|最低|上限|以内|以下|不超过"
+)
 
 _WEAK_DIMENSIONS = frozenset({Dimension.TIME, Dimension.PLAIN, Dimension.UNIT})
 
@@ -70,6 +75,18 @@ class Sheet:
             key = (phrase.product_id, phrase.evidence_id)
             self._own[key] = self._own.get(key, frozenset()) | set(phrase.features.tokens)
             self._quantities[key] = self._quantities.get(key, ()) + phrase.features.quantities
+        self._names = {
+            (product.id, item.id): frozenset(t for t in self._features(item.name).tokens if self.weight(t) >= 0.5)
+            for product in products
+            for item in product.evidence
+        }
+        self._limits = {
+            (product.id, item.id)
+            for product in products
+            for item in product.evidence
+            if _LIMIT.search(f"{item.name} {item.text}")
+        }
+        self._thin = tuple(phrase for phrase in self.phrases if phrase.kind == "alias" and self._is_thin(phrase))
         self._vocabulary = tuple(token for token in self._postings if len(token) >= 5)
         self._mended = lru_cache(maxsize=4096)(self._mend)
         self.names = {product.id: self._product_names(product) for product in products}
@@ -112,6 +129,11 @@ class Sheet:
                     phrases.append(Phrase(product.id, item.id, kind, features, weight))
         return phrases
 
+    def _is_thin(self, phrase: Phrase) -> bool:
+        """Whether an alias holds too few telling words to be recognised by them, and is long enough to be taken literally."""
+        enough = len(phrase.features.plain) >= (6 if self.language is Language.EN else 3)
+        return enough and phrase.weight < 1.6
+
     def _product_names(self, product: Product) -> tuple[str, ...]:
         names = {normalise(name, self.language) for name in (product.name, product.short_name)}
         return tuple(
@@ -147,6 +169,20 @@ class Sheet:
     def quantities(self, product_id: str, evidence_id: str) -> tuple[Quantity, ...]:
         return self._quantities[product_id, evidence_id]
 
+    def name_tokens(self, product_id: str, evidence_id: str) -> frozenset[str]:
+        """Tokens of the statement's name that few other statements share."""
+        return self._names[product_id, evidence_id]
+
+    def states_limit(self, product_id: str, evidence_id: str) -> bool:
+        """Whether the statement says how much is the least or the most."""
+        return (product_id, evidence_id) in self._limits
+
+    @property
+    def has_price(self) -> bool:
+        """Whether the target's headline is a price, and not a rate."""
+        headline = self._features(self.products[0].price.headline).quantities
+        return bool(headline) and headline[0].dimension is Dimension.MONEY
+
     @property
     def statements(self) -> tuple[tuple[str, str], ...]:
         """Product id and statement id of every statement."""
@@ -174,6 +210,10 @@ class Sheet:
             if score > best.get(key, 0.0):
                 best[key] = score
         self._count_numbers(features, present, best)
+        for phrase in self._thin:
+            if _stands_in(phrase.features.plain, features.plain, self.language):
+                key = (phrase.product_id, phrase.evidence_id)
+                best[key] = max(best.get(key, 0.0), 0.85)
         found = [Match(product, evidence, score) for (product, evidence), score in best.items() if score >= 0.55]
         return sorted(found, key=lambda item: (-item.score, item.product_id != self.target_id))
 
@@ -193,13 +233,26 @@ class Sheet:
             enough = matched >= (3 if self.language is Language.EN else 5) or (share >= 0.7 and matched >= 2)
             return min(1.0, 1.25 * share) if enough and share >= 0.42 else 0.0
         if total < (2 if phrase.kind == "alias" else 3):
-            telling = tally.matched >= 0.75 or (same and any(q.is_telling for q in phrase.features.quantities))
-            return 0.85 if phrase.kind == "alias" and share >= 0.99 and telling else 0.0
+            return 0.85 if phrase.kind == "alias" and share >= 0.99 and self._is_telling(phrase, tally, tokens) else 0.0
         if self._span(tokens, tally.tokens) > 3 * total + 6:
             return 0.0
         if share >= 0.99:
             return 0.95 if phrase.kind == "alias" else 0.6
         return share if phrase.kind == "alias" and share >= 0.7 and matched >= 3 else 0.0
+
+    @staticmethod
+    def _is_telling(phrase: Phrase, tally: _Tally, tokens: tuple[str, ...]) -> bool:
+        """Whether an alias of one word or number says enough by itself. A bare duration does so as a short answer only."""
+        if tally.matched >= 0.5:
+            return True
+        for quantity in phrase.features.quantities:
+            if quantity.dimension is Dimension.TIME and len(tokens) <= 2:
+                return True
+            if quantity.dimension is Dimension.UNIT and len(quantity.unit) > 1 and quantity.value > 2:
+                return True
+            if quantity.is_telling or quantity.dimension in (Dimension.PERCENT, Dimension.MONEY):
+                return True
+        return False
 
     @staticmethod
     def _span(tokens: tuple[str, ...], matched: set[str]) -> int:
@@ -220,13 +273,13 @@ class Sheet:
                 words = sum(self.weight(token) for token in present & self._own[key])
                 rivals = sum(other[0] == key[0] for other in holders)
                 weak = quantity.dimension in _WEAK_DIMENSIONS and not quantity.is_telling
-                score = (0.3 if weak else 0.55) + 0.35 * min(1.0, words) - (0.25 if rivals > 1 else 0.0)
-                if weak and words < 0.6:
+                score = (0.3 if weak else 0.55) + 0.35 * min(1.0, words) - (0.35 if rivals > 1 else 0.0)
+                if weak and (words < 0.6 or (words < 0.9 and len(present & self._own[key]) < 2)):
                     score = 0.0
                 if score >= 0.55:
                     best[key] = max(best.get(key, 0.0), min(1.0, score))
 
 
-def stems(text: str) -> tuple[str, ...]:
-    """Stems of all words of an English text, stop words included."""
-    return tuple(stem(word) for word in normalise(text, Language.EN).split())
+def _stands_in(phrase: str, text: str, language: Language) -> bool:
+    """Whether the phrase occurs literally, in English as whole words."""
+    return f" {phrase} " in f" {text} " if language is Language.EN else phrase in text
