@@ -238,8 +238,10 @@ async def test_closing_needs_to_be_meant(baselines: BaselineHandlers, services: 
 @pytest.mark.parametrize(
     ("name", "query", "people", "says"),
     [
-        ("", "", ["Mei"], "1 to 80 characters"), ("x" * 81, "", ["Mei"], "1 to 80"), ("a\nb", "", ["Mei"], "1 to 80"), (7, "", ["Mei"], "be used"),
-        ("New", "tier:soft", ["Mei"], "tier"), ("New", "colour:red", ["Mei"], "colour"), ("New", "id:no-such-id", ["Mei"], "No scenario"),
+        ("", "", ["Mei"], "1 to 80 characters"), ("x" * 81, "", ["Mei"], "1 to 80"), ("a\nb", "", ["Mei"], "1 to 80"),
+        (7, "", ["Mei"], "be used"),
+        ("New", "tier:soft", ["Mei"], "tier"), ("New", "colour:red", ["Mei"], "colour"),
+        ("New", "id:no-such-id", ["Mei"], "No scenario"),
         ("New", "", [], "at least one"), ("New", "", None, "at least one"), ("New", "", "Mei", "be used"),
         ("New", "tier:easy", ["Root"], "at least one"), ("New", 7, ["Mei"], "be used"), ("New", "x" * 501, ["Mei"], "be used"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 from collections.abc import Iterator
@@ -178,9 +179,10 @@ json_values = st.recursive(
 )
 
 
-@given(st.binary(max_size=80) | st.dictionaries(st.sampled_from(["data", "fn_index", "session_hash", "trigger_id", "x"]), json_values).map(
-    lambda value: __import__("json").dumps(value).encode()
-))  # fmt: skip
+messages = st.dictionaries(st.sampled_from(["data", "fn_index", "session_hash", "trigger_id", "x"]), json_values)
+
+
+@given(st.binary(max_size=80) | messages.map(lambda message: json.dumps(message).encode()))
 def test_no_message_breaks_the_gate(body: bytes) -> None:
     for rest in ("/gradio_api/queue/join", "/gradio_api/cancel", "/gradio_api/reset/"):
         try:

@@ -78,7 +78,7 @@ const send = () => {
   const text = ui.box.value.trim();
   if (!text || !may_send()) return;
   const earlier = recall_pending();
-  pending = earlier && earlier.text === text ? earlier : { text, key: random_key() };
+  pending = earlier && earlier.text === text ? earlier : { text, key: random_key(), at: Date.now() };
   store(pending_key(), JSON.stringify(pending)); store(draft_key(), null);
   tries = 0;
   ui.box.value = ""; grow();
@@ -91,6 +91,13 @@ const recall_pending = () => {
   if (!view.turns.some(turn => turn.key === found.key)) return found;
   store(pending_key(), null);
   return null;
+};
+// Gradio draws the page anew when it has found a lost server again: what was on its way a moment ago goes on.
+const send_unconfirmed = () => {
+  const found = recall_pending();
+  if (!found || !may_send() || !(Date.now() - found.at < 180000)) return;
+  pending = found; ui.box.value = ""; grow();
+  submit_pending();
 };
 const submit_pending = () => {
   busy = true; heard = Date.now(); say_notice("");
@@ -195,7 +202,7 @@ const receive = () => {
   busy = false;
   say_notice("");
   paint(); tell_time();
-  if (first) { to_end(); if (!view.over && matchMedia("(min-width: 821px)").matches) ui.box.focus(); }
+  if (first) { send_unconfirmed(); to_end(); if (!view.over && matchMedia("(min-width: 821px)").matches) ui.box.focus(); }
   else if (pending && may_send() && tries < 3) { tries++; submit_pending(); }   // it was on its way when the connection was lost
   else if (pending) { restore(); paint(); }
 };
