@@ -276,6 +276,8 @@ class Portfolio(Frozen):
     language: Language
     domain: Domain
     name: Text
+    goal: Text = Field(description="In place of the target customer's, which would give the target away.")
+    prospect_note: Text = Field(description="In place of the target customer's.")
     target_id: BaseId
     product_ids: tuple[BaseId, ...] = Field(min_length=2, max_length=15)
 

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, Field, RootModel
 
-from core.errors import InvalidInput, Problem
+from core.errors import InvalidInput, NotFound, Problem
 from core.scenarios import (
     CustomerSide,
     DecisionFactor,
@@ -63,6 +63,13 @@ class Library:
         """Every customer and every portfolio at each of the five tiers; by base, language and falling propensity."""
         return tuple(self._scenarios())
 
+    def scenario(self, wanted: str) -> Scenario:
+        """The scenario with that id. Raises NotFound."""
+        for scenario in self._scenarios():
+            if scenario.id == wanted:
+                return scenario
+        raise NotFound("scenario", wanted)
+
     def _scenarios(self) -> Iterator[Scenario]:
         for (base, language), customer in sorted(self.customers.items()):
             product = self.products[base, language]
@@ -71,7 +78,8 @@ class Library:
             target = portfolio.target_id
             ids = (target, *(i for i in portfolio.product_ids if i != target))
             products = tuple(self.products[i, portfolio.language] for i in ids)
-            customer = self.customers[target, portfolio.language]
+            own = {"goal": portfolio.goal, "prospect_note": portfolio.prospect_note}
+            customer = self.customers[target, portfolio.language].model_copy(update=own)
             names = (PORTFOLIO_CATEGORY, portfolio.name)
             yield from self._in_tiers(portfolio.id, Setting.MULTI_PRODUCT, portfolio.domain, *names, products, customer)
 

@@ -6,9 +6,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from core.customers.embedded.customer import NAME as EMBEDDED
-from core.customers.embedded.hints import embedded_hint
-from core.customers.embedded.scorecard import embedded_scorecard
+from core.customers.embedded import NAME as EMBEDDED
+from core.customers.embedded import embedded_hint, embedded_scorecard
 from core.customers.registry import Customers
 from core.dialogues import Dialogue
 from core.engine import DialogueEngine

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core.customers.embedded.customer import NAME as EMBEDDED
-from core.customers.embedded.customer import EmbeddedCustomer
-from core.customers.embedded.understanding import understand
+from core.customers.embedded import NAME as EMBEDDED
+from core.customers.embedded import EmbeddedCustomer
 from core.customers.model_customer import ModelCustomer, ReplyFormat
 from core.models import Backends, Progress, sampling_of
 from core.participants import Customer
@@ -53,7 +52,7 @@ class Customers:
 
     async def _make(self, name: str) -> Customer:
         if name == EMBEDDED:
-            return EmbeddedCustomer(understand=understand, typing_speed=self._settings.typing_speed)
+            return EmbeddedCustomer(typing_speed=self._settings.typing_speed)
         backend = await self._backends.get(name)
         sampling = sampling_of(name, self._settings)
         return ModelCustomer(backend, sampling, name, self._reply_format(name), owns_backend=False)

@@ -49,7 +49,7 @@ class PracticeHandlers:
     async def board(self, request: gr.Request) -> Update:
         account = await self._account(request)
         scenarios, sold = await self._practice.catalogue(account)
-        cards = [views.Card.of(scenario) for scenario in scenarios]
+        cards = [views.Card.of(scenario, self._texts) for scenario in scenarios]
         assignments = await self._practice.assignments(account)
         return self._top(account, request, "practice"), views.board_value(
             cards, sold, assignments, self._texts, self._practice.max_rounds

@@ -12,7 +12,7 @@ from core.engine import MAX_TURN_CHARACTERS, Phase, Snapshot
 from core.factors import factor_name
 from core.hints import Hint
 from core.practice import TIER_DRAWN, Assignment
-from core.scenarios import CustomerSide, Domain, Language, Product, Scenario, Tier
+from core.scenarios import CustomerSide, Domain, Language, Product, Scenario, Setting, Tier
 from core.scoring import DEFAULT_WEIGHT, Scorecard
 from ui.messages import failure_text
 from ui.render import render
@@ -56,17 +56,24 @@ class Card:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Card:
+    def of(cls, scenario: Scenario, texts: Texts) -> Card:
         return cls(
             base=scenario.base,
             language=scenario.language,
             domain=scenario.domain,
             category=scenario.category,
             title=scenario.title,
-            category_name=scenario.product.category_name,
+            category_name=category_name(scenario, texts),
             note=scenario.customer.prospect_note,
             names=tuple(product.name for product in scenario.products),
         )
+
+
+def category_name(scenario: Scenario, texts: Texts) -> str:
+    """The category as people call it. A portfolio has none of its own: the target's would give the target away."""
+    if scenario.setting is Setting.MULTI_PRODUCT:
+        return texts("terms.setting_multi_product")
+    return scenario.product.category_name
 
 
 def board_value(
@@ -128,6 +135,7 @@ def brief_html(scenario: Scenario, tier: str, texts: Texts) -> str:
         "practice/brief.html",
         t=texts,
         scenario=scenario,
+        category=category_name(scenario, texts),
         sheets=sheets_of(scenario),
         home="./",
         tier=texts("terms.tier_hidden") if tier in ("", SURPRISE) else texts(f"terms.tier_{tier}"),

@@ -1,6 +1,11 @@
 """The embedded customer: an agenda-based user simulator that needs no model.
 
-A practice partner, not the benchmark's simulator. Its parts, in the order of one reply: ``understanding`` reads the salesperson's
-turn, ``policy`` moves the ``state`` and decides, ``wording`` finds the words, ``customer`` streams them; ``scorecard`` reads the
-score off the state.
+A practice partner, not the benchmark's simulator. The idea of the agenda is that of Schatzmann and colleagues (2007); how the parts
+fit together stands in :mod:`core.customers.embedded.acts`.
 """
+
+from core.customers.embedded.customer import NAME, VERSION, EmbeddedCustomer
+from core.customers.embedded.hints import embedded_hint
+from core.customers.embedded.scorecard import embedded_scorecard
+
+__all__ = ["NAME", "VERSION", "EmbeddedCustomer", "embedded_hint", "embedded_scorecard"]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from core.customers.embedded.acts import Understood
 from core.customers.embedded.policy import begin, begin_session, decide, opening
 from core.customers.embedded.state import STATE_VERSION, State
+from core.customers.embedded.understanding import understand
 from core.customers.embedded.wording import render
 from core.dialogues import Dialogue, Participant, Role, Usage
 from core.errors import ModelRejected
@@ -48,7 +49,7 @@ class EmbeddedCustomer:
         typing_speed: words (in Chinese: pairs of characters) a second; 0: at once.
     """
 
-    def __init__(self, *, understand: Understand, typing_speed: float = 18.0) -> None:
+    def __init__(self, *, understand: Understand = understand, typing_speed: float = 18.0) -> None:
         if typing_speed < 0.0:
             raise ValueError(f"typing_speed {typing_speed} is below 0; give words a second, or 0 for at once")
         self._understand = understand
