@@ -332,6 +332,11 @@ class Scenario(Frozen):
         return self.products[0]
 
     @property
+    def sheets(self) -> tuple[Product, ...]:
+        """The products in the order of the salesperson's script: by id, so that the target's place tells nothing."""
+        return tuple(sorted(self.products, key=lambda product: product.id))
+
+    @property
     def goal(self) -> str:
         return self.customer.goal
 

@@ -48,7 +48,7 @@ def salesperson_script(scenario: Scenario) -> str:
     return _template("salesperson", scenario.language).render(
         goal=scenario.customer.goal,
         prospect_note=scenario.customer.prospect_note,
-        products=scenario.products,
+        products=scenario.sheets,
         long_horizon=scenario.setting is Setting.LONG_HORIZON,
     )
 

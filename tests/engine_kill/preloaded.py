@@ -9,8 +9,10 @@ import asyncio
 
 from core.customers.embedded.customer import EmbeddedCustomer
 from core.customers.embedded.understanding import understand
-from tests.engine_kill import life as life
+from tests.engine_kill import life
 from tests.support.store_factory import new_dialogue, seller
+
+__all__ = ["life"]
 
 
 async def _read_the_phrase_books() -> None:

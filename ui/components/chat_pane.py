@@ -16,7 +16,8 @@ class ChatPane(DrawnComponent):
     * ``hint``: ``text``, advice that was asked for.
 
     Events from the browser and the value that comes with each: ``submit`` (``text``, ``key``), ``retry``, ``stop`` (finish),
-    ``select`` (``index``: branch there), ``tick`` (tell me how things stand), ``expand`` (a hint). Each carries ``id``, the dialogue.
+    ``select`` (``index``: branch there), ``tick`` (tell me how things stand), ``expand`` (a hint). Each carries ``id``, the
+    dialogue's.
     """
 
     name_of_files = "chat_pane"

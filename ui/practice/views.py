@@ -12,7 +12,7 @@ from core.engine import MAX_TURN_CHARACTERS, Phase, Snapshot
 from core.factors import factor_name
 from core.hints import Hint
 from core.practice import TIER_DRAWN, Assignment
-from core.scenarios import CustomerSide, Domain, Language, Product, Scenario, Setting, Tier
+from core.scenarios import CustomerSide, Domain, Language, Scenario, Setting, Tier
 from core.scoring import DEFAULT_WEIGHT, Scorecard
 from ui.messages import failure_text
 from ui.render import render
@@ -136,7 +136,7 @@ def brief_html(scenario: Scenario, tier: str, texts: Texts) -> str:
         t=texts,
         scenario=scenario,
         category=category_name(scenario, texts),
-        sheets=sheets_of(scenario),
+        sheets=scenario.sheets,
         home="./",
         tier=texts("terms.tier_hidden") if tier in ("", SURPRISE) else texts(f"terms.tier_{tier}"),
     )
@@ -157,11 +157,6 @@ def rules_html(scenario: Scenario, customer: str, rounds: int, texts: Texts) -> 
 def partner_note(customer: str, texts: Texts) -> str:
     """Which simulator plays the customer, said plainly."""
     return texts("board.partner" if customer == "embedded" else "board.model", customer=customer)
-
-
-def sheets_of(scenario: Scenario) -> list[Product]:
-    """The products in the order of the script: by id, so that the place of the target tells nothing."""
-    return sorted(scenario.products, key=lambda product: product.id)
 
 
 # -- the conversation -------------------------------------------------------------------------------------------------
@@ -232,7 +227,7 @@ def side_html(dialogue: Dialogue, outcome: str, family: Sequence[DialogueSummary
         "practice/side.html",
         t=texts,
         scenario=dialogue.scenario,
-        sheets=sheets_of(dialogue.scenario),
+        sheets=dialogue.scenario.sheets,
         tier=tier_label(dialogue, texts),
         weight=DEFAULT_WEIGHT,
         outcome=outcome,

@@ -1,7 +1,7 @@
 """The embedded customer: an agenda-based user simulator that needs no model.
 
-A practice partner, not the benchmark's simulator. The idea of the agenda is that of Schatzmann and colleagues (2007); how the parts
-fit together stands in :mod:`core.customers.embedded.acts`.
+A practice partner, not the benchmark's simulator. The idea of the agenda is that of Schatzmann and colleagues (2007); how the
+parts fit together stands in :mod:`core.customers.embedded.acts`.
 """
 
 from core.customers.embedded.customer import NAME, VERSION, EmbeddedCustomer
