@@ -131,8 +131,8 @@ def test_somebody_else_called_admin_is_not_promoted(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_the_first_page_is_there_within_ten_seconds_of_the_start(tmp_path: Path, url: str) -> None:
-    """On an idle machine it takes a few seconds; the bound leaves room for a busy one."""
+def test_the_first_page_does_not_keep_one_waiting(tmp_path: Path, url: str) -> None:
+    """A guard against gross slowness only: how long it takes on an idle machine is for a measurement to say."""
     began = time.monotonic()
     with serving("serve", "--port", "0", "--store", url, SALESFLOOR_DATA_DIR=str(tmp_path / "data")) as (_, printed):
         httpx.get(f"{address_of(printed)}/sign-in", timeout=20).raise_for_status()
