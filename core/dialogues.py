@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ __all__ = [
     "TurnFlag",
     "Usage",
     "new_dialogue_id",
+    "storable",
     "utc_now",
 ]
 
@@ -40,6 +42,11 @@ def utc_now() -> datetime:
 def new_dialogue_id() -> str:
     """An opaque random id: it tells its reader nothing and cannot be guessed (100 bits)."""
     return "d-" + secrets.token_hex(13)[:25]
+
+
+def storable(text: str) -> str:
+    """Replace what no database keeps as text: NUL, and halves of surrogate pairs, which browsers and models can emit."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 class Role(StrEnum):
@@ -112,8 +119,7 @@ class NewTurn(Frozen):
     @field_validator("text", mode="before")
     @classmethod
     def _is_unicode(cls, text: object) -> object:
-        """A browser or a model may send half a surrogate pair, which no UTF-8 store can keep: it becomes a question mark."""
-        return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "") if isinstance(text, str) else text
+        return storable(text) if isinstance(text, str) else text
 
 
 class Turn(NewTurn):

@@ -14,14 +14,14 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, delete, select
+from sqlmodel import Session, col, delete, func, select
 
 from core.accounts import Account, Role
-from core.dialogues import utc_now
+from core.dialogues import storable, utc_now
 from core.errors import Forbidden, InvalidInput, NotFound, Problem, Refused
 from core.scenarios import Language
 from data.passwords import hash_password, needs_rehash, verify_password
-from data.rows import is_duplicate, required_id, storable
+from data.rows import is_duplicate, required_id
 from data.store import Store
 from data.tables import AccountRoleRow, AccountRow, SignInLinkRow, WebSessionRow
 
@@ -219,6 +219,14 @@ class AccountRepository:
         now = utc_now()
         stale = (*self._open(token), col(WebSessionRow.last_seen_at) < now - _TOUCH_EVERY)
         self._session.exec(update(WebSessionRow).where(*stale).values(last_seen_at=now))
+
+    def last_seen(self) -> dict[int, datetime]:
+        """The latest time at which a browser of each account was noted, to within five minutes.
+
+        Keyed by account id; who never signed in is left out.
+        """
+        latest = select(WebSessionRow.account_id, func.max(WebSessionRow.last_seen_at)).group_by(col(WebSessionRow.account_id))
+        return {account_id: moment for account_id, moment in self._session.exec(latest) if moment is not None}
 
     def end_web_session(self, token: str) -> None:
         """Sign the browser out. Doing so twice is harmless."""

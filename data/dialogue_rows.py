@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-from core.dialogues import Dialogue, Failure, Participant, Turn, Usage
+from core.dialogues import Dialogue, Failure, Participant, Turn, Usage, storable
 from core.scenarios import Scenario
-from data.rows import storable
 from data.tables import DialogueRow, ModelFailureRow, TurnRow
 
 __all__ = ["dialogue_values", "failure_values", "session_values", "to_dialogue", "to_failure", "turn_values"]

@@ -16,10 +16,9 @@ from typing import Any, Final, NoReturn, Protocol
 
 from sqlmodel import Session
 
-from core.dialogues import utc_now
+from core.dialogues import storable, utc_now
 from core.errors import InvalidInput, Problem
 from data.dialogues import DialogueRepository
-from data.rows import storable
 from data.salesfloor_format import SalesfloorDialogue, read_dialogue, write_dialogue
 from data.score_format import write_score
 from data.scores import ScoreRepository

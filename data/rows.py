@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel
 
-__all__ = ["Page", "insert_missing", "is_duplicate", "required_id", "storable"]
+__all__ = ["Page", "insert_missing", "is_duplicate", "required_id"]
 
 T = TypeVar("T")
 
@@ -46,8 +46,3 @@ def required_id(row_id: int | None) -> int:
     if row_id is None:
         raise AssertionError("the row has not been flushed")
     return row_id
-
-
-def storable(text: str) -> str:
-    """Replace what no database keeps as text: NUL, and halves of surrogate pairs, which models can emit."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")

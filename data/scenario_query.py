@@ -8,9 +8,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from core.dialogues import storable
 from core.errors import InvalidInput, Problem
 from core.scenarios import Domain, Frozen, Language, Setting, Tier
-from data.rows import storable
 
 __all__ = ["ScenarioQuery", "parse_query"]
 

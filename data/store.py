@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from sqlmodel import Session
 
 from core.errors import StoreError
 from data import schema
-from data.engines import BEGIN_OPTION, make_engine, parse_store_url, sqlite_path
+from data.engines import BEGIN_OPTION, BUSY_TIMEOUT_S, make_engine, parse_store_url, sqlite_path
 from data.sql_errors import store_error
 
 __all__ = ["Store"]
@@ -41,6 +42,7 @@ class Store:
         self._path = sqlite_path(self._url)
         self._engine = make_engine(self._url)
         self._read_engine = self._reading_engine()
+        self._writing = threading.Lock()
 
     @property
     def path(self) -> Path | None:
@@ -59,7 +61,7 @@ class Store:
         Keep it short, and never hold it over a model call or a password hash: on SQLite one writer writes at a time.
         Raises StoreError for what the database could not do.
         """
-        with self._transaction(self._engine) as session:
+        with self._turn_to_write(), self._transaction(self._engine) as session:
             yield session
 
     @contextlib.contextmanager
@@ -115,6 +117,25 @@ class Store:
         if self._path is None:
             return self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         return self._engine.execution_options(**{BEGIN_OPTION: "BEGIN DEFERRED"})
+
+    @contextlib.contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        """Wait for this process's other writers in a queue of our own.
+
+        SQLite would have them come back and look, ever more seldom: with dozens of them the unlucky wait for seconds. What is
+        left to SQLite are the writers of other processes.
+        """
+        if self._path is None:
+            yield
+            return
+        if not self._writing.acquire(timeout=BUSY_TIMEOUT_S):
+            raise StoreError(
+                f"store {self.place} is busy: another change has been going on for {BUSY_TIMEOUT_S:.0f} s; try again"
+            )
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextlib.contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Session]:

@@ -66,6 +66,8 @@ _SCRIPT = """(() => {
       addEventListener: nothing, removeEventListener: nothing, addListener: nothing, removeListener: nothing,
     };
   }
+  // Gradio may have chosen before this runs.
+  if (chosen && document.body) document.body.classList.toggle("dark", chosen === "dark");
   window.sfTheme = () => {
     const dark = document.body.classList.contains("dark");
     try { localStorage.setItem("sf_theme", dark ? "light" : "dark"); } catch (_) {}

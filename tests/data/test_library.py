@@ -170,11 +170,12 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown portfolio entry": (
         lambda root: (root / "portfolios.yaml").write_text(
-            "- id: fin-portfolio-02\n  language: en\n  domain: financial\n  name: Two\n  target_id: fin-deposit-01\n"
+            "- id: fin-portfolio-02\n  language: en\n  domain: financial\n  name: Two\n  goal: G\n  prospect_note: N\n"
+            "  target_id: fin-deposit-01\n"
             "  product_ids: [fin-deposit-01, fin-nothing-02]\n"
         ),
         (
-            "portfolios.yaml:6: [0].product_ids[1]: there is no product 'fin-nothing-02' in 'en'; "
+            "portfolios.yaml:8: [0].product_ids[1]: there is no product 'fin-nothing-02' in 'en'; "
             "write products/fin-nothing-02.en.yaml, or remove it here"
         ),
     ),

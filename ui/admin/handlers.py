@@ -19,7 +19,6 @@ from core.errors import Forbidden, InvalidInput, NotFound, Refused, SalesfloorEr
 from core.threads import in_thread
 from data.accounts import LINK_LIFETIME, AccountRepository
 from ui.admin import values, views
-from ui.admin.activity import last_seen
 from ui.messages import message_of
 from ui.services import Services
 from ui.texts import Texts
@@ -181,7 +180,7 @@ class AccountHandlers:
         def read() -> tuple[tuple[Account, ...], dict[int, datetime]]:
             with self._services.store.reading() as session:
                 accounts = AccountRepository(session)
-                return accounts.list(), last_seen(session)
+                return accounts.list(), accounts.last_seen()
 
         accounts, seen = await in_thread(read)
         chosen = next((account for account in accounts if account.id == done.chosen), None)

@@ -29,7 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in this thread, beside which no asynchronous test can run: it ends with the module.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     path = os.environ.get("SALESFLOOR_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:

@@ -229,6 +229,19 @@ def test_the_language_can_be_switched_and_stays(visit: Visit) -> None:
     page.wait_for_url("**/zh/practice/**")
 
 
+def test_light_or_dark_can_be_chosen_and_stays(visit: Visit) -> None:
+    page = visit("lin")
+    page.wait_for_selector("#board .card")
+    assert not page.evaluate("document.body.classList.contains('dark')")
+    for dark in (True, False):
+        page.click(".sf-bar button.icon")
+        page.wait_for_function(f"document.body.classList.contains('dark') === {str(dark).lower()}")
+        page.wait_for_selector("#board .card")
+        page.reload()
+        page.wait_for_selector("#board .card")
+        assert page.evaluate("document.body.classList.contains('dark')") is dark
+
+
 def test_a_sale_of_somebody_else_is_not_there(visit: Visit) -> None:
     page = visit("sam")
     start_sale(page)
