@@ -74,7 +74,8 @@ def stem(word: str) -> str:
 
 _IRREGULAR = {
     "paid": "pay", "withdrawn": "withdraw", "withdrew": "withdraw", "kept": "keep", "ran": "run", "broken": "break",
-    "bought": "buy", "sold": "sell", "frozen": "freez", "built": "build", "sent": "send", "grew": "grow", "automatic": "automat", "taken": "take",
+    "bought": "buy", "sold": "sell", "frozen": "freez", "built": "build", "sent": "send", "grew": "grow",
+    "automatic": "automat", "taken": "take",
     "risen": "ris", "rose": "ris", "fell": "fall", "fallen": "fall", "lost": "los", "held": "hold",
 }  # fmt: skip
 

@@ -51,7 +51,8 @@ _FILLERS = frozenset({"working", "business", "full", "whole", "calendar", "more"
 _NO_UNIT = frozenset(
     (
         "a", "an", "and", "or", "of", "to", "in", "on", "at", "for", "from", "with", "by", "is", "are", "was", "it", "its", "you",
-        "your", "we", "our", "i", "my", "the", "that", "this", "than", "but", "so", "if", "as", "per", "up", "more", "less", "over",
+        "your", "we", "our", "i", "my", "the", "that", "this", "than", "but", "so", "if", "as", "per", "up", "more", "less",
+        "over",
         "under", "about", "only", "just", "each", "every", "not", "no", "can", "will", "would", "all", "be", "do", "off", "out",
         "other", "until", "before", "after", "which", "what", "when", "who", "how",
     )
@@ -111,6 +112,8 @@ def _english_fraction(tokens: list[_Token], at: int) -> tuple[Quantity, int] | N
 
 def _english_number(tokens: list[_Token], at: int) -> tuple[float, int] | None:
     """Read digits or number words from ``at``; the value and the index behind it, or None."""
+    if at >= len(tokens):
+        return None  # a currency sign with nothing behind it
     word = tokens[at][0]
     if word[0].isdigit():
         value, at = float(word.replace(",", "")), at + 1

@@ -13,7 +13,8 @@ _PLACES = {"十": 10, "百": 100, "千": 1000}
 _NUMERALS = "零〇一二两三四五六七八九十百千万亿"
 _ZH_NUMBER = (
     rf"(?:\d+(?:,\d{{3}})*(?:\.\d+)?\s?(?:百万|千万|亿|万|千|百|k)?(?:\d{{1,4}}(?=元|块))?"
-    rf"|[{_NUMERALS}]*[{_NUMERALS}](?:点[零〇一二两三四五六七八九]+)?(?:万|千|百|亿)?)"
+    # No number begins with 万 or 亿; 万一 is "in case".
+    rf"|(?![万亿])[{_NUMERALS}]+(?:点[零〇一二两三四五六七八九]+)?(?:万|千|百|亿)?)"
 )
 _ZH_UNITS: tuple[tuple[str, Dimension, str, float], ...] = (
     ("%", Dimension.PERCENT, "", 1.0),
