@@ -46,6 +46,9 @@ class ModelEndpoint(Sampling):
     timeout_s: float = Field(default=120.0, gt=0.0, description="Longest wait between two pieces of a reply.")
     connect_timeout_s: float = Field(default=10.0, gt=0.0)
     max_attempts: int = Field(default=4, ge=1, le=10)
+    concurrency: int | None = Field(default=None, ge=1, description="Most requests at once. None: as many as there are.")
+    prompt_price: float | None = Field(default=None, ge=0.0, description="Price of a million prompt tokens, in your currency.")
+    completion_price: float | None = Field(default=None, ge=0.0, description="Price of a million completion tokens.")
     reply_format: Literal["json", "text"] = Field(
         default="json",
         description="'json': structured replies, so that a customer can end the dialogue. 'text': plain replies, for models that "

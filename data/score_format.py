@@ -13,7 +13,10 @@ from data.faults import dotted, explained
 
 __all__ = ["ScoreLine", "read_score", "write_score", "written_number", "written_time"]
 
-_DETAILS = ("learned", "objections", "unlisted_offers")
+_DETAILS = ("learned", "objections", "unlisted_offers", "inversions", "probabilities", "reason", "provenance")
+"""Fields that are written as they stand, where the scorer filled them in."""
+_EMPTY = Scorecard(scorer="any", version="").model_dump(mode="json")
+_EVIDENCE = ("quotes", "reason", "samples", "stated")
 _BY_NUMBER = {s_buy(intent): intent for intent in Intent}
 
 
@@ -48,10 +51,12 @@ def write_score(card: Scorecard) -> dict[str, Any]:
     """The scorecard as a JSON object."""
     dumped = card.model_dump(mode="json")
     values = {score.dimension: score.value for score in card.dimensions}
-    details: dict[str, Any] = {key: dumped[key] for key in _DETAILS if dumped[key]}
+    details: dict[str, Any] = {key: dumped[key] for key in _DETAILS if dumped[key] != _EMPTY[key]}
     evidence = {
-        s.dimension.value: {"quotes": list(s.quotes), "reason": s.reason} for s in card.dimensions if s.quotes or s.reason
+        s["dimension"]: {key: value for key, value in s.items() if key in _EVIDENCE and value not in ("", [], None)}
+        for s in dumped["dimensions"]
     }
+    evidence = {dimension: found for dimension, found in evidence.items() if found}
     if evidence:
         details["evidence"] = evidence
     return {

@@ -16,7 +16,17 @@ from sqlalchemy import create_engine, make_url, text
 
 from core.dialogues import Dialogue, EndReason, Failure, Mode, NewTurn, Participant, Role, Turn, TurnFlag, Usage
 from core.scenarios import Domain, FactTopic, Language, ObjectionKind, Opener, Scenario, Setting, Tier
-from core.scoring import Dimension, DimensionScore, Intent, LearnedFact, ObjectionOutcome, Scorecard, UnlistedOffer
+from core.scoring import (
+    Dimension,
+    DimensionScore,
+    FlaggedTurn,
+    Intent,
+    LearnedFact,
+    ObjectionOutcome,
+    Provenance,
+    Scorecard,
+    UnlistedOffer,
+)
 from data.library import SHIPPED_LIBRARY, Library, load
 
 POSTGRES = os.environ.get("SALESFLOOR_TEST_POSTGRES")
@@ -202,7 +212,15 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
         version=draw(words),
         intent=draw(st.none() | st.sampled_from(Intent)),
         dimensions=tuple(
-            DimensionScore(dimension=d, value=draw(st.none() | scores), quotes=draw(quotes), reason=draw(words)) for d in judged
+            DimensionScore(
+                dimension=d,
+                value=draw(st.none() | scores),
+                quotes=draw(quotes),
+                reason=draw(words),
+                samples=draw(st.lists(st.none() | scores, max_size=2).map(tuple)),
+                stated=draw(st.none() | scores),
+            )
+            for d in judged
         ),
         learned=tuple(
             LearnedFact(topic=t, summary=draw(st.none() | words), turn_index=draw(counts))
@@ -214,7 +232,15 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
             )
             for i in draw(st.lists(names, max_size=1))
         ),
-        unlisted_offers=tuple(UnlistedOffer(turn_index=2, quote=q, what=q) for q in draw(st.lists(names, max_size=1))),
+        unlisted_offers=draw(
+            st.none() | st.lists(st.builds(UnlistedOffer, turn_index=st.just(2), quote=names, what=names), max_size=1)
+        ),
+        inversions=draw(st.none() | st.lists(st.builds(FlaggedTurn, turn_index=st.just(1), quote=names, rule=names), max_size=1)),
+        probabilities=draw(st.none() | st.dictionaries(st.sampled_from(Intent), st.floats(0.0, 1.0))),
+        reason=draw(words),
+        provenance=draw(
+            st.none() | st.builds(Provenance, model=st.none() | names, samples=st.integers(1, 3), latency_ms=st.none() | scores)
+        ),
         created_at=draw(times),
     )
 

@@ -327,7 +327,7 @@ def _card(card: Scorecard, texts: Texts) -> dict[str, Any]:
             {"label": item.label, "kind": texts(f"terms.objection_{item.kind.value}"), "eased": item.eased}
             for item in card.objections
         ],
-        "offers": [{"quote": offer.quote, "what": offer.what} for offer in card.unlisted_offers],
+        "offers": [{"quote": offer.quote, "what": offer.what} for offer in card.unlisted_offers or ()],
     }
 
 
