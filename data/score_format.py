@@ -13,7 +13,7 @@ from data.faults import dotted, explained
 
 __all__ = ["ScoreLine", "read_score", "write_score", "written_number", "written_time"]
 
-_DETAILS = ("learned", "objections", "unlisted_offers", "inversions", "probabilities", "reason", "provenance")
+_DETAILS = ("learned", "objections", "unlisted_offers", "inversions", "stated_s_sell", "probabilities", "reason", "provenance")
 """Fields that are written as they stand, where the scorer filled them in."""
 _EMPTY = Scorecard(scorer="any", version="").model_dump(mode="json")
 _EVIDENCE = ("quotes", "reason", "samples", "stated")

@@ -94,6 +94,9 @@ class Scorecard(Frozen):
     inversions: tuple[FlaggedTurn, ...] | None = Field(
         default=None, description="Customer turns that invert the roles. None: this scorer does not look for them."
     )
+    stated_s_sell: Score | None = Field(
+        default=None, description="Selling performance where the scorer gives only the mean, and no sub-dimensions."
+    )
     probabilities: Mapping[Intent, float] | None = Field(
         default=None, description="A classifier's probability of each class of intent; they add up to 1."
     )
@@ -107,7 +110,9 @@ class Scorecard(Frozen):
 
     @property
     def s_sell(self) -> float | None:
-        return s_sell({score.dimension: score.value for score in self.dimensions})
+        """The mean of the sub-dimensions that apply; where there are none, what the scorer states."""
+        judged = s_sell({score.dimension: score.value for score in self.dimensions})
+        return self.stated_s_sell if judged is None else judged
 
     def final(self, weight: float = DEFAULT_WEIGHT) -> float | None:
         """The final score, or None when either part is missing."""

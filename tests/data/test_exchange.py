@@ -328,7 +328,7 @@ def test_every_bad_line_is_shown(other: Store, tmp_path: Path) -> None:
     [
         (b"", "in.jsonl: it holds no dialogues"),
         (b"\n \n", "in.jsonl: it holds no dialogues"),
-        ('{"goal": "存款"}'.encode("gb18030"), "in.jsonl:1: byte 11 of the line is not UTF-8"),
+        ('{"goal": "存款"}'.encode("gb18030"), "in.jsonl:1: byte 11 is not UTF-8"),
     ],
 )
 def test_files_that_hold_nothing(other: Store, tmp_path: Path, content: bytes, message: str) -> None:

@@ -236,6 +236,7 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
             st.none() | st.lists(st.builds(UnlistedOffer, turn_index=st.just(2), quote=names, what=names), max_size=1)
         ),
         inversions=draw(st.none() | st.lists(st.builds(FlaggedTurn, turn_index=st.just(1), quote=names, rule=names), max_size=1)),
+        stated_s_sell=draw(st.none() | scores),
         probabilities=draw(st.none() | st.dictionaries(st.sampled_from(Intent), st.floats(0.0, 1.0))),
         reason=draw(words),
         provenance=draw(

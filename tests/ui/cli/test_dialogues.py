@@ -49,14 +49,47 @@ def test_export_to_standard_output(sold: str, cli: Cli, tmp_path: Path, url: str
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("name", ["openai", "sharegpt", "inspect", "nonsense"])
-def test_formats_that_do_not_exist_say_which_do(name: str, tmp_path: Path, cli: Cli) -> None:
-    refused = cli("import", "dialogues", str(tmp_path / "x.jsonl"), "--format", name)
+def test_formats_that_do_not_exist_say_which_do(tmp_path: Path, cli: Cli) -> None:
+    refused = cli("import", "dialogues", str(tmp_path / "x.jsonl"), "--format", "nonsense")
     assert (refused.status, len(refused.complaints)) == (2, 1)
-    assert "auto, salesfloor" in refused.err
-    refused = cli("export", "dialogues", "-o", str(tmp_path / "x"), "--format", "parquet")
+    assert "auto, salesfloor, openai, sharegpt, inspect" in refused.err
+    refused = cli("export", "dialogues", "-o", str(tmp_path / "x"), "--format", "nonsense")
     assert (refused.status, len(refused.complaints)) == (2, 1)
-    assert "jsonl" in refused.err
+    assert "jsonl, csv, xlsx, parquet" in refused.err
+
+
+def test_chats_of_other_programs(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "chats.jsonl"
+    turns = [{"role": "user", "content": "Good morning!"}, {"role": "assistant", "content": "What does it cost?"}]
+    file.write_text(json.dumps({"messages": turns}) + "\n", encoding="utf-8")
+    brought = cli("import", "dialogues", str(file), "--salesperson-role", "user", "--model", "m-1")
+    assert brought.lines == ["chats.jsonl: 1 dialogue added"]
+    cli("export", "dialogues", "-o", str(tmp_path / "out.jsonl"))
+    record = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert record["salesperson"] == {"kind": "model", "name": "m-1"}
+    assert [turn["role"] for turn in record["turns"]] == ["salesperson", "customer"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_tables_by_the_ending_of_their_name(sold: str, tmp_path: Path, cli: Cli, ending: str) -> None:
+    for what, remark in (("dialogues", "1 dialogue"), ("scores", "scores of 1 dialogue")):
+        target = tmp_path / f"{what}.{ending}"
+        written = cli("export", what, "-o", str(target))
+        assert (written.status, written.complaints) == (0, [f"{target}: {remark}"])
+        assert target.read_bytes()[:4] in {"csv": (b"\xef\xbb\xbfd",), "xlsx": (b"PK\x03\x04",), "parquet": (b"PAR1",)}[ending]
+
+
+def test_only_lines_go_to_standard_output(cli: Cli) -> None:
+    refused = cli("export", "dialogues", "-o", "-", "--format", "csv")
+    assert (refused.status, len(refused.complaints)) == (2, 1)
+
+
+def test_scores_come_in_from_a_table(sold: str, tmp_path: Path, cli: Cli, store: Store) -> None:
+    cli("export", "scores", "-o", str(tmp_path / "scores.csv"))
+    brought = cli("import", "scores", str(tmp_path / "scores.csv"), "--scorer", "mine")
+    assert brought.lines == ["scores.csv: 1 score added"]
+    with store.reading() as session:
+        assert ScoreRepository(session).history(sold)[-1].scorer == "mine"
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path: Path, cli: Cli) -> None:
